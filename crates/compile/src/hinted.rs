@@ -1,4 +1,4 @@
-//! Hints of a Query Store: a query that has some is compiled with them, in the place of its own
+//! Hints of a Query Store: a query that has some is compiled with them, and not with its
 //! OPTION clause. Hints with which it can't be compiled are left out, and the store counts that.
 
 use sos::ledger::{self, State};

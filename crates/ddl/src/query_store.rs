@@ -165,7 +165,7 @@ fn set_policy(policy: &mut Policy, option: &NamedOption) -> Result<()> {
     Ok(())
 }
 
-/// Returns what the option's word stands for.
+/// Returns the value that the option's word names.
 fn word<T: Copy>(option: &NamedOption, words: &[(&str, T)]) -> Result<T> {
     let found = option.value.word().and_then(|word| {
         words.iter().find(|(known, _)| known.eq_ignore_ascii_case(word)).map(|(_, of)| *of)

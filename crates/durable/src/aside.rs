@@ -30,7 +30,7 @@ impl Database {
         disk.sync_folder("")
     }
 
-    /// Reads a file.
+    /// Reads a file that was written aside.
     ///
     /// # Errors
     /// What the system reports.
@@ -64,7 +64,7 @@ impl Database {
         Ok(names)
     }
 
-    /// Removes a file.
+    /// Removes a file that was written aside.
     ///
     /// # Errors
     /// What the system reports.

@@ -24,7 +24,7 @@ const CLEANED_EVERY: Instant = 600 * SECOND;
 pub struct DatabaseStore {
     /// What ALTER DATABASE has set.
     pub options: Options,
-    /// What was recorded.
+    /// What was recorded until now.
     pub store: Store,
     /// `readonly_reason`; 0 while it records.
     pub read_only: i32,

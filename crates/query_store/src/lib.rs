@@ -41,7 +41,7 @@ use types::date::Moment;
 pub use count::Clock;
 pub use database::{DatabaseStore, FULL, MEMORY_FULL};
 pub use measure::Measure;
-pub use sweep::Sweep;
+pub use sweep::{Document, Sweep};
 
 use options::{Mode, Options};
 use store::Instant;

@@ -14,7 +14,7 @@ pub enum Mode {
     Off = 0,
     /// As OFF, but for how it is shown.
     ReadOnly = 1,
-    /// Queries are recorded.
+    /// Queries are recorded while they run.
     ReadWrite = 2,
 }
 
@@ -82,7 +82,7 @@ impl Default for Policy {
 /// The options of a database's Query Store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// OPERATION_MODE, or OFF.
+    /// The value of OPERATION_MODE, or OFF.
     pub mode: Mode,
     /// DATA_FLUSH_INTERVAL_SECONDS: how much a crash may lose.
     pub flush_seconds: u64,

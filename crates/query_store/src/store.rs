@@ -25,11 +25,11 @@ pub const SECOND: Instant = 10_000_000;
 /// How executions have ended; the numbers are those of `execution_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
-    /// Without an error.
+    /// The execution has ended without an error.
     Regular = 0,
     /// By an attention of the client.
     Aborted = 3,
-    /// With an error.
+    /// An error has ended the execution.
     Exception = 4,
 }
 
@@ -86,7 +86,7 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// Adds later compilations.
+    /// Adds compilations of a later time.
     pub(crate) fn absorb(&mut self, later: &Self) {
         if later.count == 0 {
             return;
@@ -106,7 +106,7 @@ impl Compiled {
 pub struct Plan {
     /// Id of its query in [`Store::queries`].
     pub query: i64,
-    /// `query_plan_hash`; zeroes where each execution has a plan of its own.
+    /// `query_plan_hash`; zeroes where each execution is compiled.
     pub hash: [u8; 8],
     /// The plan as XML, if it was cached when it was first seen.
     pub document: Option<Arc<str>>,
@@ -127,9 +127,9 @@ pub struct Plan {
 /// An interval of statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// Where it begins.
+    /// The moment at which it begins.
     pub start: Instant,
-    /// Where it ends.
+    /// The moment at which it ends.
     pub end: Instant,
 }
 
@@ -142,17 +142,17 @@ pub struct Runtime {
     pub first: Instant,
     /// End of the last execution.
     pub last: Instant,
-    /// Number of executions.
+    /// Number of executions that have ended.
     pub executions: u64,
     /// Time from begin to end.
     pub duration: Measure,
     /// Time on a CPU, helpers included.
     pub cpu: Measure,
-    /// Number of schedulers.
+    /// Number of schedulers that worked for it.
     pub degree: Measure,
     /// Rows returned or changed.
     pub rows: Measure,
-    /// Waits by category.
+    /// Waits by number of their category.
     pub waits: BTreeMap<u8, Wait>,
 }
 
@@ -172,7 +172,7 @@ pub struct Wait {
 pub struct Hint {
     /// `query_hint_id` of the row.
     pub id: i64,
-    /// The OPTION clause.
+    /// The OPTION clause as it was given.
     pub text: Arc<str>,
     /// A comment of the user.
     pub comment: Option<String>,
@@ -187,12 +187,12 @@ pub struct Hint {
 pub struct Delta {
     /// Executions by ending, in the order of [`Ending::ALL`]; ids are not set.
     pub runs: [Runtime; 3],
-    /// Compilations since then.
+    /// Compilations since it was last looked at.
     pub compiled: Compiled,
 }
 
 impl Delta {
-    /// Adds later executions.
+    /// Adds executions of a later time.
     pub(crate) fn absorb(&mut self, later: &Self) {
         for (sum, run) in self.runs.iter_mut().zip(&later.runs) {
             sum.absorb(run, &mut 0);
@@ -218,7 +218,7 @@ impl Delta {
 }
 
 impl Runtime {
-    /// Adds later executions. Waits of a new category get ids after `last_wait`.
+    /// Adds executions of a later time. Waits of a new category get ids after `last_wait`.
     fn absorb(&mut self, later: &Self, last_wait: &mut i64) {
         if later.is_empty() {
             return;
@@ -289,7 +289,7 @@ pub struct Store {
     pub texts: BTreeMap<i64, Arc<str>>,
     /// SET options of queries, by id: [`QueryIdentity::options`].
     pub contexts: BTreeMap<i64, [u8; 2]>,
-    /// Queries by id.
+    /// Queries that were recorded, by id.
     pub queries: BTreeMap<i64, Query>,
     /// Plans of queries, by id.
     pub plans: BTreeMap<i64, Plan>,
@@ -324,7 +324,7 @@ impl Store {
         self.bytes
     }
 
-    /// Finds a query.
+    /// Finds a query by what makes it distinct.
     #[must_use]
     pub fn find(&self, identity: &QueryIdentity) -> Option<i64> {
         let text = *self.text_ids.get(identity.text.as_str())?;

@@ -28,8 +28,12 @@ pub struct Sweep<'s> {
     /// Upper limit of what all stores may take in memory, in bytes.
     pub bytes_max: u64,
     /// Writes the plan of the statement that begins at a byte of a program's text as XML.
-    pub document: &'s dyn Fn(&Arc<Program>, &str, (u32, u32)) -> Option<String>,
+    pub document: &'s Document<'s>,
 }
+
+/// Writes the plans of the statements of a program that begin between two bytes of its text as XML,
+/// with the names of a database.
+pub type Document<'s> = dyn Fn(&Arc<Program>, &str, (u32, u32)) -> Option<String> + 's;
 
 /// What was last seen of the statements of a program.
 #[derive(Debug, Default)]

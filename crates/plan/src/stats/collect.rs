@@ -1,5 +1,5 @@
 //! `Collector`: what a Query Store reads of the statistics, once a minute and before a view shows
-//! it: the queries whose counts have changed, with what tells them apart.
+//! it: the queries whose counts have changed, with what makes each distinct.
 //!
 //! A program that is dropped leaves its counts in a queue, because its cells go with it. The queue is
 //! bounded: what does not fit is counted as lost.

@@ -85,8 +85,12 @@ pub struct Plans {
     /// Writes the plans of the statements of a program that begin between two bytes of its text as
     /// XML. The names of a plan are those of a catalog and a database, its degree depends on the
     /// number of schedulers.
-    pub document: fn(&Arc<Program>, (&Catalog, &str, usize), Option<(u32, u32)>) -> Option<String>,
+    pub document: PlanDocument,
 }
+
+/// A function that writes plans as XML: see [`Plans::document`].
+pub type PlanDocument =
+    fn(&Arc<Program>, (&Catalog, &str, usize), Option<(u32, u32)>) -> Option<String>;
 
 /// One engine with all its state.
 pub struct Instance {

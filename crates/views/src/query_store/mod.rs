@@ -28,7 +28,7 @@ fn moment(at: Instant) -> Value {
 
 /// Makes a `float` value.
 fn float(value: f64) -> Value {
-    Value::Float(value.into())
+    Value::Float(value)
 }
 
 /// Makes a `bigint` value of a figure, rounded.

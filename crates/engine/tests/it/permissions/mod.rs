@@ -14,6 +14,7 @@ mod dba;
 mod diagnosis;
 mod loads;
 mod partitions;
+mod query_store;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -32,6 +33,7 @@ use dba::DBA;
 use diagnosis::DIAGNOSIS;
 use loads::LOADS;
 use partitions::PARTITIONS;
+use query_store::QUERY_STORE;
 
 /// The environment variable that makes the test write the page.
 const WRITE: &str = "CLEARWAY_WRITE_PERMISSIONS";
@@ -75,7 +77,14 @@ fn fill(text: &str, number: usize) -> String {
 }
 
 fn all_cases() -> impl Iterator<Item = &'static Case> {
-    CASES.iter().chain(LOADS).chain(CURSORS).chain(DBA).chain(DIAGNOSIS).chain(PARTITIONS)
+    CASES
+        .iter()
+        .chain(LOADS)
+        .chain(CURSORS)
+        .chain(DBA)
+        .chain(DIAGNOSIS)
+        .chain(PARTITIONS)
+        .chain(QUERY_STORE)
 }
 
 #[test]
