@@ -498,9 +498,20 @@ fn elsewhere(facts: &Facts<'_>) -> Option<Candidate> {
     Some(Candidate { cause: Cause::CpuElsewhere, active, score, details })
 }
 
-/// Seconds per second in which threads with work had no CPU of the machine.
+/// Seconds per second in which threads with work had no CPU of the machine. A thread that was woken
+/// from a poll had work if a request had come: as many of them as there were receives.
 pub(crate) fn waiting_for_cpus(window: &Window) -> f64 {
-    window.sum(|part| part.category == Category::Runnable && part.name != "poll")
+    let entries = |name: &str| {
+        let of = window.parts.iter();
+        let of = of.filter(|part| part.category == Category::Kernel && part.name == name);
+        of.map(|part| part.entries).sum::<f64>()
+    };
+    let (received, polled) = (entries("recv"), entries("poll"));
+    let with_request = if polled > 0.0 { (received / polled).min(1.0) } else { 0.0 };
+    let of = |is_poll: bool| {
+        window.sum(|part| part.category == Category::Runnable && (part.name == "poll") == is_poll)
+    };
+    of(false) + of(true) * with_request
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {

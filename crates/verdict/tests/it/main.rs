@@ -81,6 +81,16 @@ fn spike_needs_full_cpus_and_a_load_before_it() {
 }
 
 #[test]
+fn thread_woken_by_a_request_waits_for_a_cpu() {
+    let polls = |entries| {
+        let made = Made::healthy().with("kernel", "poll", 5.0, entries);
+        judge(&made.with("runnable", "poll", 2_000.0, 0).recording()).outcome
+    };
+    assert_eq!(polls(1_000), Outcome::Cause(Cause::CpuElsewhere), "each poll found a request");
+    assert_eq!(polls(40_000), Outcome::Healthy, "most polls found none");
+}
+
+#[test]
 fn plan_says_which_table_is_read() {
     let made = Made::healthy()
         .statement("SELECT s FROM t WHERE n = 7", 50, 400, 50)
