@@ -152,21 +152,6 @@ fn connection_reset_writes_nothing_shared() {
 }
 
 #[test]
-fn session_read_writes_nothing_shared() {
-    workload("session read").assert_writes_nothing_shared();
-}
-
-#[test]
-fn session_write_writes_nothing_shared() {
-    workload("session write").assert_writes_nothing_shared();
-}
-
-#[test]
-fn cache_get_writes_nothing_shared() {
-    workload("cache get").assert_writes_nothing_shared();
-}
-
-#[test]
 fn point_read_writes_nothing_shared() {
     workload("point select").assert_writes_nothing_shared();
 }

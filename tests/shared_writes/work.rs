@@ -137,10 +137,10 @@ fn prepare(bed: &Bed) {
 
 fn all() -> Vec<Work> {
     vec![
-        clean("session read", "WebSessions", Box::new(session_read)),
-        clean("session write", "WebSessions", Box::new(session_write)),
+        once("session read", "WebSessions", Box::new(session_read)),
+        once("session write", "WebSessions", Box::new(session_write)),
         clean("connection reset", "WebSessions", Box::new(reset)),
-        clean("cache get", "Census", Box::new(cache_get)),
+        once("cache get", "Census", Box::new(cache_get)),
         clean("point select", "Census", Box::new(point_select)),
         clean("point update", "Census", Box::new(point_update)),
         once("point insert", "Census", Box::new(point_insert)),

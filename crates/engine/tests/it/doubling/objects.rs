@@ -1,5 +1,7 @@
 //! Many objects: definitions, and views over them.
 
+#![expect(clippy::too_many_lines, reason = "lists of cases")]
+
 use super::{Case, list};
 
 fn tables(n: usize) -> Vec<String> {

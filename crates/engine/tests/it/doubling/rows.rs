@@ -1,5 +1,7 @@
 //! Statements over many rows: windows, aggregates, recursion, changes, triggers and foreign keys.
 
+#![expect(clippy::too_many_lines, reason = "lists of cases")]
+
 use super::Case;
 
 /// A table `t` of `n` rows: a key, a value in ten groups, and a value that repeats.

@@ -1,5 +1,7 @@
 //! What a session and a transaction keep: savepoints, locks, cursors, handles, temporary tables.
 
+#![expect(clippy::too_many_lines, reason = "lists of cases")]
+
 use super::{Case, list};
 
 /// A batch of one loop with `n` rounds.
