@@ -14,9 +14,9 @@ use crate::folder::LOG;
 /// Reads and writes of a database's files since the start.
 #[derive(Debug, Default)]
 pub struct DiskCounts {
-    /// Of the log.
+    /// Counts of the files of the log.
     pub log: FileCounts,
-    /// Of everything else: the files of checkpoints.
+    /// Counts of all other files: those of checkpoints.
     pub data: FileCounts,
 }
 
@@ -35,15 +35,15 @@ pub struct FileCounts {
 /// A reading of [`FileCounts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileSums {
-    /// Number of reads.
+    /// Number of reads that succeeded.
     pub reads: u64,
-    /// Bytes that they returned.
+    /// Bytes that the reads returned.
     pub read_bytes: u64,
     /// Time that they took, in ns.
     pub read_ns: u64,
-    /// Number of writes.
+    /// Number of writes that succeeded.
     pub writes: u64,
-    /// Bytes that they wrote.
+    /// Bytes that the writes wrote.
     pub written_bytes: u64,
     /// Time that they took, and the syncs that made them durable, in ns.
     pub write_ns: u64,

@@ -181,7 +181,7 @@ impl Profile {
             shown.open(now);
             shown.add_rows(rows);
             shown.close(now);
-            // The one opening noted above stands for all of them.
+            // One opening has been counted above.
             shown.opened.add(opened.wrapping_sub(1));
             shown.closed.add(opened.wrapping_sub(1));
         }

@@ -9,15 +9,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::vec::IntoIter;
 
-use sos::sys::{FolderEntries, FolderEntry, PathFacts, folder_entries, off_scheduler};
+use sos::sched::{Unblocked, blocking};
+use sos::sys::{FolderEntries, FolderEntry, PathFacts, folder_entries};
+use sos::wait::WaitType;
 use types::{Error, Result};
 
 use session::stop::cancelled;
 
-/// Most names that a walk looks at, whether they match or not.
-const NAMES_MAX: usize = if cfg!(test) { 60 } else { 1_000_000 };
-/// Most names that it returns.
-const FOUND_MAX: usize = if cfg!(test) { 20 } else { 100_000 };
 /// The number under which SQL Server reports what its procedures of files could not do.
 const FAILED: i32 = 22_048;
 
@@ -26,12 +24,29 @@ const FAILED: i32 = 22_048;
 pub struct Search<'a> {
     /// The name of the procedure or view, for errors.
     pub asker: &'static str,
-    /// The folder to begin at.
+    /// The folder that the walk begins at.
     pub folder: &'a str,
     /// A name in which `*` matches any characters and `?` one.
     pub pattern: &'a str,
     /// Number of levels of folders to read; `None` for all.
     pub levels: Option<usize>,
+    /// Beyond these it fails.
+    pub bounds: Bounds,
+}
+
+/// How much a walk may do.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Most names that it looks at, whether they match or not.
+    pub names: usize,
+    /// Most names that it returns.
+    pub found: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { names: 1_000_000, found: 100_000 }
+    }
 }
 
 /// A file or folder that matches.
@@ -39,11 +54,11 @@ pub struct Search<'a> {
 pub struct Found {
     /// Path of the folder that it is in.
     pub folder: String,
-    /// Its name.
+    /// Its name in that folder.
     pub name: String,
     /// Number of folders between it and the first one.
     pub level: usize,
-    /// What is known of it.
+    /// What is known of the file or folder.
     pub facts: PathFacts,
 }
 
@@ -57,11 +72,11 @@ struct Open {
 /// says whether the request is cancelled.
 ///
 /// # Errors
-/// 22048 if more than a million names would be looked at, more than 100,000 match, or a path is
-/// longer than the system allows; the error of a cancelled statement.
+/// 22048 for more names than the bounds allow, or a path that is longer than the system allows; the
+/// error of a cancelled statement.
 pub fn walk(search: &Search<'_>, stops: &dyn Fn() -> bool) -> Result<Vec<Found>> {
     let mut found = Vec::new();
-    let mut left = NAMES_MAX;
+    let mut left = search.bounds.names;
     let first = PathBuf::from(search.folder);
     let mut open = vec![read(search, &first, search.folder, &mut left, stops)?];
     while let Some(level) = open.len().checked_sub(1) {
@@ -73,8 +88,9 @@ pub fn walk(search: &Search<'_>, stops: &dyn Fn() -> bool) -> Result<Vec<Found>>
         // A link may lead back: it is shown and not followed.
         let is_entered = facts.is_folder && !facts.is_link;
         if matches(name.as_bytes(), search.pattern.as_bytes()) {
-            if found.len() == FOUND_MAX {
-                let text = format!("more than {FOUND_MAX} names match '{}'", search.pattern);
+            if found.len() == search.bounds.found {
+                let most = search.bounds.found;
+                let text = format!("more than {most} names match '{}'", search.pattern);
                 return Err(too_much(search, &text));
             }
             found.push(Found { folder: open[level].path.clone(), name, level, facts });
@@ -84,6 +100,17 @@ pub fn walk(search: &Search<'_>, stops: &dyn Fn() -> bool) -> Result<Vec<Found>>
         }
     }
     Ok(found)
+}
+
+/// Runs calls about files and folders for a request. They may block for as long as a network's file
+/// system likes, so a worker hands its scheduler over for them. Not to be nested.
+pub fn off_scheduler<T>(calls: impl FnOnce() -> T) -> T {
+    let mut done = None;
+    blocking(WaitType::PreemptiveFileOps, || {
+        done = Some(calls());
+        Unblocked::Now
+    });
+    done.expect("blocking runs its closure once")
 }
 
 /// Reads a folder, away from the scheduler. `left` is the number of names that may still be read.
@@ -109,7 +136,7 @@ fn read(
         return Err(cancelled());
     }
     if is_cut {
-        return Err(too_much(search, &format!("it holds more than {NAMES_MAX} names")));
+        return Err(too_much(search, &format!("it holds more than {} names", search.bounds.names)));
     }
     *left -= entries.len();
     entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -158,48 +185,7 @@ fn matches(name: &[u8], pattern: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
-    use super::*;
-
-    /// A folder for one test, removed with all that is in it.
-    struct Place(PathBuf);
-
-    impl Place {
-        fn new(name: &str) -> Self {
-            let path =
-                std::env::temp_dir().join(format!("clearway-walk-{name}-{}", std::process::id()));
-            std::fs::create_dir_all(&path).expect("a folder can be made");
-            Self(path)
-        }
-
-        fn text(&self) -> &str {
-            self.0.to_str().expect("the path is UTF-8")
-        }
-
-        /// Makes files `file0`, `file1` .. in a folder of the place.
-        fn fill(&self, folder: &str, count: usize) {
-            let folder = self.0.join(folder);
-            std::fs::create_dir_all(&folder).expect("a folder can be made");
-            for number in 0..count {
-                std::fs::write(folder.join(format!("file{number}")), "x").expect("a file is made");
-            }
-        }
-
-        fn search<'a>(&'a self, pattern: &'a str, levels: Option<usize>) -> Search<'a> {
-            Search { asker: "walk", folder: self.text(), pattern, levels }
-        }
-    }
-
-    impl Drop for Place {
-        fn drop(&mut self) {
-            drop(std::fs::remove_dir_all(&self.0));
-        }
-    }
-
-    fn names(found: &[Found]) -> Vec<(&str, usize)> {
-        found.iter().map(|found| (found.name.as_str(), found.level)).collect()
-    }
+    use super::matches;
 
     #[test]
     fn patterns_match_names() {
@@ -207,63 +193,5 @@ mod tests {
         assert!(is("a.bak", "*") && is("a.bak", "*.bak") && is("a.bak", "?.b*"));
         assert!(is("aab", "*ab") && is("", "*") && is("abc", "a*b*c"));
         assert!(!is("a.bak", "*.trn") && !is("a", "??") && !is("abc", "a*b"));
-    }
-
-    #[test]
-    fn names_come_in_order_and_levels_end_the_walk() {
-        let place = Place::new("order");
-        place.fill("b/c", 1);
-        place.fill("a", 2);
-        std::os::unix::fs::symlink("nowhere", place.0.join("link")).expect("a link is made");
-        let all = walk(&place.search("*", None), &|| false).expect("it is small");
-        let wanted =
-            [("a", 0), ("file0", 1), ("file1", 1), ("b", 0), ("c", 1), ("file0", 2), ("link", 0)];
-        assert_eq!(names(&all), wanted);
-        let top = walk(&place.search("*", Some(1)), &|| false).expect("it is small");
-        assert_eq!(names(&top), [("a", 0), ("b", 0), ("link", 0)]);
-        let files = walk(&place.search("file?", Some(2)), &|| false).expect("it is small");
-        assert_eq!(names(&files), [("file0", 1), ("file1", 1)]);
-        let none = Search { folder: "/no/such/folder", ..place.search("*", None) };
-        assert!(walk(&none, &|| false).expect("nothing is there").is_empty());
-    }
-
-    #[test]
-    fn too_many_names_are_an_error_even_if_none_matches() {
-        let place = Place::new("many");
-        place.fill("a", NAMES_MAX / 2);
-        let few = walk(&place.search("none", None), &|| false).expect("they are few");
-        assert!(few.is_empty());
-        place.fill("b", NAMES_MAX / 2);
-        let error = walk(&place.search("none", None), &|| false).expect_err("they are many");
-        assert_eq!(error.number, FAILED);
-        assert!(error.message.contains("more than 60 names"), "{error:?}");
-        let top = walk(&place.search("*", Some(1)), &|| false).expect("the first level is small");
-        assert_eq!(names(&top), [("a", 0), ("b", 0)]);
-    }
-
-    #[test]
-    fn too_many_matches_are_an_error() {
-        let place = Place::new("matches");
-        place.fill("a", FOUND_MAX);
-        assert_eq!(
-            walk(&place.search("file*", None), &|| false).expect("it fits").len(),
-            FOUND_MAX
-        );
-        let error = walk(&place.search("*", None), &|| false).expect_err("the folder is one more");
-        assert!(error.message.contains("more than 20 names match '*'"), "{error:?}");
-    }
-
-    #[test]
-    fn a_cancelled_request_ends_the_walk_between_two_names() {
-        let place = Place::new("cancelled");
-        place.fill("a", 10);
-        let looks = Cell::new(0);
-        let stops = || {
-            looks.set(looks.get() + 1);
-            looks.get() > 6
-        };
-        let error = walk(&place.search("*", None), &stops).expect_err("it is cancelled");
-        assert_eq!(error.number, session::stop::INTERNAL);
-        assert!(looks.get() < 10, "it went on for {} looks", looks.get());
     }
 }

@@ -24,10 +24,10 @@ const STEPS_MAX: u64 = 199;
 /// The values of a column and how many rows have each, in their order.
 type Counted = BTreeMap<Vec<u8>, (Value, u64)>;
 
-/// A step of a histogram: a value, and what lies between it and the value of the step before.
+/// A step of a histogram: a value, and what is between it and the value of the step before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// `range_high_key`.
+    /// `range_high_key`: the value itself.
     pub key: Value,
     /// `equal_rows`: rows that have the value.
     pub equal_rows: u64,
@@ -37,12 +37,12 @@ pub struct Step {
     pub distinct_rows: u64,
 }
 
-/// What is counted.
+/// The column whose values are counted.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
-    /// The table.
+    /// The table whose rows are counted.
     pub table: &'a TableDef,
-    /// Ordinal of the column.
+    /// Ordinal of the column whose values are counted.
     pub column: usize,
     /// The filter of a filtered index.
     pub filter: Option<&'a IndexFilter>,

@@ -10,7 +10,7 @@ use ::executor::Cx;
 use ::plan::sink::{ColumnInfo, Command, Traits};
 use ::session::stop::INTERNAL;
 use interpreter::{Argument, Stop, done};
-use metadata::folder_walk::{Found, Search, walk};
+use metadata::folder_walk::{Bounds, Found, Search, walk};
 
 pub(crate) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "xp_dirtree", id: 0, run }];
@@ -25,8 +25,13 @@ struct Asked {
 fn run(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     super::check_sysadmin(cx)?;
     let asked = asked(arguments, cx)?;
-    let search =
-        Search { asker: "xp_dirtree", folder: &asked.folder, pattern: "*", levels: asked.levels };
+    let search = Search {
+        asker: "xp_dirtree",
+        folder: &asked.folder,
+        pattern: "*",
+        levels: asked.levels,
+        bounds: Bounds::default(),
+    };
     let cancel = &cx.session.connection.cancel;
     let found = walk(&search, &|| cancel.is_set()).map_err(|error| match error.number {
         INTERNAL => Stop::Cancelled,

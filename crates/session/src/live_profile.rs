@@ -64,9 +64,9 @@ pub struct LiveThread {
 /// What an operator has done on one thread. Times are clock ticks; 0 is never.
 #[derive(Debug, Default)]
 pub struct LiveCount {
-    /// Rows returned.
+    /// Rows that it has returned.
     pub rows: Counter,
-    /// Number of openings.
+    /// Number of times it was opened.
     pub opened: Counter,
     /// Number of openings that have ended.
     pub closed: Counter,
@@ -74,15 +74,15 @@ pub struct LiveCount {
     pub reads: Counter,
     /// Ticks from openings to their ends.
     pub ticks: Counter,
-    /// First opening.
+    /// When it was opened first.
     pub first_open: Counter,
-    /// Latest opening.
+    /// When it was opened last.
     pub last_open: Counter,
-    /// First row.
+    /// When it returned its first row.
     pub first_row: Counter,
-    /// Latest row.
+    /// When it returned its latest row.
     pub last_row: Counter,
-    /// Latest end.
+    /// When an opening ended last.
     pub last_close: Counter,
 }
 
@@ -131,7 +131,7 @@ impl LiveThread {
 }
 
 impl LiveCount {
-    /// Notes an opening.
+    /// Counts an opening that begins now.
     pub fn open(&self, now: u64) {
         self.opened.add(1);
         if self.first_open.get() == 0 {
@@ -140,7 +140,7 @@ impl LiveCount {
         self.last_open.raise_to(now);
     }
 
-    /// Notes rows that were returned.
+    /// Counts rows that were returned.
     pub fn add_rows(&self, rows: u64) {
         let now = clock::now_ticks();
         self.rows.add(rows);
@@ -150,7 +150,7 @@ impl LiveCount {
         self.last_row.raise_to(now);
     }
 
-    /// Notes the end of an opening.
+    /// Counts the end of an opening.
     pub fn close(&self, now: u64) {
         self.ticks.add(now.saturating_sub(self.last_open.get()));
         self.last_close.raise_to(now);

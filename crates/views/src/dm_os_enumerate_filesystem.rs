@@ -7,9 +7,11 @@ use types::{DataType, Value};
 
 use super::dm_os_file_exists::path_of;
 use metadata::column::{BIGINT, BIT, Column, INT, big, bit, col, int, nv, opt, rows, shape, text};
-use metadata::folder_walk::{Found, Search, join, walk};
+use metadata::folder_walk::{Bounds, Found, Search, join, walk};
 use metadata::{Rows, Scope, SystemView};
 
+/// The view as errors name it.
+const VIEW_NAME: &str = "sys.dm_os_enumerate_filesystem";
 const DATETIME2: DataType = DataType::DateTime2(7);
 
 const COLUMNS: &[Column<Found>] = &[
@@ -49,8 +51,13 @@ fn time(seconds: Option<u64>) -> Value {
 fn read(scope: &Scope<'_>) -> Rows {
     let argument = |place: usize| path_of(scope.arguments.get(place));
     let (Some(folder), Some(pattern)) = (argument(0), argument(1)) else { return Ok(Vec::new()) };
-    let (asker, levels) = ("sys.dm_os_enumerate_filesystem", None);
-    let search = Search { asker, folder: &folder, pattern: &pattern, levels };
+    let search = Search {
+        asker: VIEW_NAME,
+        folder: &folder,
+        pattern: &pattern,
+        levels: None,
+        bounds: Bounds::default(),
+    };
     let cancel = &scope.session.connection.cancel;
     rows(COLUMNS, walk(&search, &|| cancel.is_set())?)
 }

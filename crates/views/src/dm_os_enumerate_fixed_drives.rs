@@ -1,9 +1,10 @@
 //! `sys.dm_os_enumerate_fixed_drives`: the file system that the server's data folder is on, or its
 //! working folder where it keeps data in memory only.
 
-use sos::sys::{free_bytes, off_scheduler};
+use sos::sys::free_bytes;
 
 use metadata::column::{BIGINT, Column, INT, big, col, int, nv, opt, or_null, rows, shape, text};
+use metadata::folder_walk::off_scheduler;
 use metadata::{Rows, Scope, SystemView};
 
 struct Drive {

@@ -1,10 +1,11 @@
 //! `sys.dm_os_file_exists(path)`: whether a path of the server is there, and what it is.
 
-use sos::sys::{off_scheduler, path_facts};
+use sos::sys::path_facts;
 use types::Value;
 
 use super::dm_sql_referenced_entities::text_of;
 use metadata::column::{BIT, Column, bit, col, rows, shape};
+use metadata::folder_walk::off_scheduler;
 use metadata::{Rows, Scope, SystemView};
 
 struct Facts {

@@ -3,7 +3,7 @@
 //! Such a plan is used for one execution, since the files may be others the next time.
 
 use parquet_io::Column;
-use sos::sys::{is_folder, off_scheduler};
+use sos::sys::is_folder;
 use tsql::ast::{self, BulkOption, ExprKind, Literal};
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Mode, Msg, Result};
@@ -245,9 +245,14 @@ fn same_vectors(one: DataType, other: DataType) -> bool {
     }
 }
 
+/// Returns whether a path is a folder; asked in a wait, because a file system may not answer.
+fn is_waited_folder(path: &str) -> bool {
+    waiting(|| Ok(is_folder(path))).unwrap_or(false)
+}
+
 /// Returns the files of an external table, by name, except those that begin with `.` or `_`.
 fn external_files(table: &TableDef, place: &ExternalPlace) -> Result<Vec<String>> {
-    if !off_scheduler(|| is_folder(&place.path)) {
+    if !is_waited_folder(&place.path) {
         return Ok(vec![place.path.clone()]);
     }
     let names = waiting(|| sos::sys::folder_names(&place.path));
@@ -255,7 +260,7 @@ fn external_files(table: &TableDef, place: &ExternalPlace) -> Result<Vec<String>
     names.retain(|name| !name.starts_with(['.', '_']));
     names.sort_unstable();
     let paths = names.into_iter().map(|name| format!("{}/{name}", place.path));
-    let files: Vec<String> = off_scheduler(|| paths.filter(|path| !is_folder(path)).collect());
+    let files: Vec<String> = paths.filter(|path| !is_waited_folder(path)).collect();
     if files.is_empty() {
         return Err(Msg::ExternalNotAccessible(&table.name).into());
     }

@@ -77,7 +77,7 @@ fn a_running_statement_shows_the_rows_of_its_operators_so_far() {
         ["1", "Index Scan", "3", "1", "0", "1", "3", "few", "1", "NULL"],
         ["2", "Index Seek", "2", "3", "2", "3", "2", "stock", "1", "NULL"],
     ];
-    // The scan tells of the rows that storage has returned when it has some of them.
+    // A scan counts what storage returns in steps of many rows, so reads are not compared.
     let but_reads = |row: &Vec<String>| {
         let mut row = row.clone();
         row.remove(6);

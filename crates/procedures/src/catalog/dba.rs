@@ -1,13 +1,14 @@
 //! Procedures that administrators' scripts call: the server's log, files and drives, statistics,
 //! dependencies, alias types; and the registry, which Linux does not have.
 
-use sos::sys::{make_folder, off_scheduler, path_facts};
+use sos::sys::{make_folder, path_facts};
 use types::{Error, Msg, Value};
 
 use super::{TextProcedure, run};
 use crate::{SystemProcedure, check_sysadmin, text};
 use ::executor::Cx;
 use interpreter::{Argument, Stop};
+use metadata::folder_walk::off_scheduler;
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_addtype", id: 0, run: |a, cx| run(&ADD_TYPE, a, cx) },

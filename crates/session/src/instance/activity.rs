@@ -16,7 +16,7 @@ pub struct ServerActivity {
     pub io_ns: u64,
     /// Reads from clients that returned data.
     pub received: u64,
-    /// Writes to clients.
+    /// Writes of answers to clients.
     pub sent: u64,
     /// Reads of files of data.
     pub reads: u64,
@@ -24,7 +24,7 @@ pub struct ServerActivity {
     pub writes: u64,
     /// Reads and writes of files of data that failed.
     pub errors: u64,
-    /// Number of logins.
+    /// Number of logins that succeeded.
     pub connections: u64,
 }
 

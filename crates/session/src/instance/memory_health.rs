@@ -20,7 +20,7 @@ const SCARCE_PERCENT: u64 = 5;
 /// How likely it is that memory is insufficient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// No problem is seen.
+    /// No problem with memory is seen.
     Low,
     /// Little is free, or a query waits for memory or has waited in vain.
     Medium,

@@ -8,7 +8,6 @@ mod endpoint;
 mod environment;
 mod event;
 mod file;
-mod folder;
 mod forbid;
 mod host;
 mod image;
@@ -31,9 +30,9 @@ pub use environment::{Fact, environment};
 pub use event::EventFd;
 pub(crate) use file::{FileReader, FileWriter, cpu_number};
 pub use file::{
-    NewFile, RandomReader, folder_names, is_folder, make_folder, remove_file, remove_folder,
+    FolderEntries, FolderEntry, NewFile, RandomReader, folder_entries, folder_names, is_folder,
+    make_folder, remove_file, remove_folder,
 };
-pub use folder::{FolderEntries, FolderEntry, folder_entries, off_scheduler};
 pub use forbid::forbid_calls;
 pub use host::{
     MachineCpu, MachineMemory, PathFacts, ProcessMemory, Topology, address_space_kb, distribution,
