@@ -95,7 +95,7 @@ impl Replay {
         Self { entries, until_100ns, ..Self::default() }
     }
 
-    /// Plants a bug.
+    /// Sets which bug this replay has, if any.
     pub(crate) const fn plant(&mut self, planted: Planted) {
         self.planted = planted;
     }
