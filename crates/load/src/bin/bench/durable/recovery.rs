@@ -26,7 +26,6 @@ const LOG_ROWS_MAX: u64 = 250_000;
 /// The bytes of the log that were flushed since the start.
 const LOG_BYTES: &str = "SELECT cntr_value FROM sys.dm_os_performance_counters
     WHERE counter_name = 'Log Bytes Flushed/sec' AND instance_name = '_Total'";
-/// The bytes of all files of checkpoints.
 const CHECKPOINT_BYTES: &str = "SELECT bytes_serialized FROM sys.dm_db_xtp_checkpoint_stats";
 
 /// Measures a start from the log, and one from a checkpoint.
