@@ -256,9 +256,9 @@ pub fn program_of(
     if let Some(program) = session.instance.programs.get(key, session.catalog.version, b"") {
         return Ok(program);
     }
-    let program = crate::compile_procedure(session, procedure)?;
-    let owner = Some(Owner::of_procedure(&session.catalog, procedure));
-    Ok(Arc::new(Program { owner, ..program }))
+    let mut program = crate::compile_procedure(session, procedure)?;
+    program.owner = Some(Owner::of_procedure(&session.catalog, procedure));
+    Ok(Arc::new(program))
 }
 
 fn compile_procedure(session: &SessionState, procedure: &ProcedureDef) -> Result<Program, Stop> {

@@ -3,7 +3,7 @@
 //! They exist in debug builds only: in a release build [`Planted`] has no content, and each look at
 //! it is the constant `false`. The crate `log` has its own, `log::mutant`.
 
-/// A deliberate mistake.
+/// A deliberate mistake in commits, checkpoints or replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
     /// A reply does not wait for the flush of its commit.
@@ -14,7 +14,7 @@ pub enum Bug {
     ReaderDoesNotWait,
     /// Values of identity columns and sequences are given out before the log has them.
     ValueReused,
-    /// A definition gets into the log after the rows of its transaction, in a commit of its own.
+    /// A definition gets into the log after the rows of its transaction, in another commit.
     DefinitionAfterRows,
     /// A checkpoint leaves out ranges of rows that have changed.
     RangeMissed,
@@ -27,14 +27,14 @@ pub enum Bug {
 pub struct Planted(#[cfg(debug_assertions)] Option<Bug>);
 
 impl Planted {
-    /// Plants a bug.
+    /// Makes the mark of a database that has this bug.
     #[cfg(debug_assertions)]
     #[must_use]
     pub const fn new(bug: Bug) -> Self {
         Self(Some(bug))
     }
 
-    /// Returns whether this bug is planted.
+    /// Returns whether the database has this bug.
     #[cfg(debug_assertions)]
     pub(crate) fn has(self, bug: Bug) -> bool {
         self.0 == Some(bug)

@@ -104,7 +104,7 @@ impl Replay {
         Ok(Self { rows: Collected::spread(threads, accounts)?, ..Self::new(entries, until_100ns) })
     }
 
-    /// Plants a bug.
+    /// Sets which bug this replay has, if any.
     pub(crate) const fn plant(&mut self, planted: Planted) {
         self.planted = planted;
     }

@@ -6,7 +6,7 @@ use crate::work::Work;
 /// How a server keeps its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Keeping {
-    /// In memory only.
+    /// In memory only: it ends with the server.
     #[default]
     Memory,
     /// On the disk; a write may be lost for some time after its reply.

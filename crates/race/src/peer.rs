@@ -283,7 +283,7 @@ pub(crate) struct Start<'a> {
     pub(crate) keeping: Keeping,
     pub(crate) program: &'a Path,
     pub(crate) place: Place,
-    /// The folder in which it gets one of its own; `None` for that of temporary files.
+    /// The folder in which its own is made; `None` for that of temporary files.
     pub(crate) disk: Option<&'a Path>,
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Backups {
 #[derive(Debug, Default)]
 struct State {
     chain: Option<Chain>,
-    /// Backups that were begun: each has a file of its own.
+    /// The number of backups that were begun: each has another file.
     begun: u64,
     /// Marks that were acknowledged: the number, and a moment after it and before the next one.
     marks: Vec<(i64, String)>,

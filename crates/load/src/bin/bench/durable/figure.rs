@@ -9,7 +9,7 @@ pub(super) struct Figure {
     what: String,
     asked: String,
     measured: String,
-    is_met: Option<bool>,
+    is_met: bool,
 }
 
 impl Figure {
@@ -21,11 +21,6 @@ impl Figure {
     /// Returns a number that must be at least the limit.
     pub(super) fn at_least(what: &str, limit: f64, unit: &str, measured: f64) -> Self {
         Self::new(what, ("at least", limit, unit), measured, measured >= limit)
-    }
-
-    /// Returns a number that has no limit.
-    pub(super) fn plain(what: &str, measured: String) -> Self {
-        Self { what: what.to_owned(), asked: String::new(), measured, is_met: None }
     }
 
     /// Adds how the number came about.
@@ -40,21 +35,17 @@ impl Figure {
             what: what.to_owned(),
             asked: format!("{side} {limit} {unit}"),
             measured: format!("{measured:.digits$} {unit}"),
-            is_met: Some(met),
+            is_met: met,
         }
     }
 
     /// Returns whether the limit is exceeded.
     pub(super) fn is_missed(&self) -> bool {
-        self.is_met == Some(false)
+        !self.is_met
     }
 
     fn verdict(&self) -> &'static str {
-        match self.is_met {
-            None => "",
-            Some(true) => "met",
-            Some(false) => "MISSED",
-        }
+        if self.is_met { "met" } else { "MISSED" }
     }
 }
 
@@ -81,7 +72,7 @@ pub(super) fn page_table(figures: &[Figure]) -> String {
 /// Returns figures as a JSON array.
 pub(super) fn json(figures: &[Figure]) -> String {
     let each = figures.iter().map(|figure| {
-        let met = figure.is_met.map_or("null".to_owned(), |met| met.to_string());
+        let met = figure.is_met;
         format!(
             "{{\"what\":{},\"asked\":{},\"measured\":{},\"met\":{met}}}",
             quote(&figure.what),
@@ -102,7 +93,6 @@ mod tests {
         assert!(!Figure::at_most("a", 50.0, "ms", 49.0).is_missed());
         assert!(Figure::at_least("a", 20.0, "commits", 19.0).is_missed());
         assert!(!Figure::at_least("a", 20.0, "commits", 21.0).is_missed());
-        assert!(!Figure::plain("a", String::new()).is_missed());
         let shown = page_table(&[Figure::at_most("a", 50.0, "ms", 51.26).noting("why")]);
         assert!(shown.ends_with("| a | at most 50 ms | 51.3 ms (why) | MISSED |\n"), "{shown}");
     }

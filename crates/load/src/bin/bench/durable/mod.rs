@@ -1,4 +1,4 @@
-//! `bench durable`: what a data folder costs, in phases with servers of their own:
+//! `bench durable`: what a data folder costs, in phases that each start new servers:
 //!
 //! | phase        | what is measured                                                                    |
 //! |--------------|-------------------------------------------------------------------------------------|
@@ -41,7 +41,7 @@ const SMOKE_ROWS: u64 = 10_000;
 
 type Measure = fn(&Bed<'_>) -> Result<Vec<Figure>>;
 
-/// The phases besides `costs`.
+/// The phases besides `costs`, by their names in `--only`.
 const PHASES: [(&str, Measure); 4] = [
     ("flushes", flushes::measure),
     ("start", start::measure),

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use load::process::Place;
 use load::{Result, ServerProcess};
-use sos::clock;
 
 use super::Bed;
 use super::figure::Figure;
@@ -27,10 +26,9 @@ const LOG_ROWS_MAX: u64 = 250_000;
 /// The bytes of the log that were flushed since the start.
 const LOG_BYTES: &str = "SELECT cntr_value FROM sys.dm_os_performance_counters
     WHERE counter_name = 'Log Bytes Flushed/sec' AND instance_name = '_Total'";
-/// The bytes of all files of checkpoints.
 const CHECKPOINT_BYTES: &str = "SELECT bytes_serialized FROM sys.dm_db_xtp_checkpoint_stats";
 
-/// Measures both ways.
+/// Measures a start from the log, and one from a checkpoint.
 pub(super) fn measure(bed: &Bed<'_>) -> Result<Vec<Figure>> {
     let mut figures = from(bed, "the log", bed.rows.min(LOG_ROWS_MAX), LOG_BYTES)?;
     figures.extend(from(bed, "a checkpoint", bed.rows, CHECKPOINT_BYTES)?);
@@ -52,7 +50,6 @@ fn from(bed: &Bed<'_>, source: &str, rows: u64, bytes_of: &str) -> Result<Vec<Fi
     drop(client);
     // Dropping it kills it.
     drop(server);
-    let began_ns = clock::monotonic_ns();
     let server = bed.start(name, &[], Place::Anywhere)?;
     // The clock of the process has the time of threads that have ended, which the recovery's have.
     let cpu_ns = sos::sys::process_clock_ns(server.id()).map_err(|error| error.to_string())?;
@@ -65,9 +62,6 @@ fn from(bed: &Bed<'_>, source: &str, rows: u64, bytes_of: &str) -> Result<Vec<Fi
     if u64::try_from(found).ok() != Some(all_rows) {
         return Err(format!("{all_rows} rows were loaded and {found} recovered"));
     }
-    say(&format!("  {wall_s:.2} s, {cpu_s:.2} s of CPU; the count took {:.2} s more", {
-        float(clock::monotonic_ns() - began_ns) / 1e9 - wall_s
-    }));
     drop(server);
     bed.remove(name)?;
     Ok(figures(source, all_rows, bytes, (wall_s, cpu_s)))
