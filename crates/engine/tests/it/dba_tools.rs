@@ -441,12 +441,16 @@ fn pressure_is_seen_where_a_sort_holds_memory_while_its_reader_waits() {
         "SELECT id, REPLICATE('x', 1000) AS filler FROM stock WITH (UPDLOCK) ORDER BY n DESC, filler",
     );
     until_blocked(&mut dba, &sorter_id);
-    let sets = sets(&mut dba, PRESSURE);
-    assert_eq!(sets[0][0][..2], ["0", "2"], "two schedulers, and none has a queue: {sets:?}");
-    assert_eq!(sets[1], [["0", "1", "1", "1"]]);
-    assert_eq!(sets[2], [[sorter_id.as_str(), "granted", "1"]]);
-    assert_eq!(sets[3], [["0"]]);
-    assert_eq!(sets.last().expect("a result"), &[["1"]]);
+    let pressure = sets(&mut dba, PRESSURE);
+    assert_eq!(
+        pressure[0][0][..2],
+        ["0", "2"],
+        "two schedulers, and none has a queue: {pressure:?}"
+    );
+    assert_eq!(pressure[1], [["0", "1", "1", "1"]]);
+    assert_eq!(pressure[2], [[sorter_id.as_str(), "granted", "1"]]);
+    assert_eq!(pressure[3], [["0"]]);
+    assert_eq!(pressure.last().expect("a result"), &[["1"]]);
     sets(&mut holder, "COMMIT");
     let (_, answer) = sorting.recv_timeout(PATIENCE).expect("the row is free");
     assert_eq!(answer.sets[0].len(), 100);
@@ -562,10 +566,10 @@ fn backups_and_checks_of_integrity_are_made_verified_and_remembered() {
         ["shop", "RESTORE_VERIFYONLY", "0"],
     ];
     assert_eq!(log[0], wanted);
-    let sets = "SELECT b.database_name, b.type, b.has_backup_checksums, IIF(b.backup_size >= b.compressed_backup_size AND b.backup_finish_date >= b.backup_start_date, 1, 0), (SELECT COUNT(*) FROM sys.dm_os_file_exists(f.physical_device_name) AS e WHERE e.file_exists = 1)
+    let backups = "SELECT b.database_name, b.type, b.has_backup_checksums, IIF(b.backup_size >= b.compressed_backup_size AND b.backup_finish_date >= b.backup_start_date, 1, 0), (SELECT COUNT(*) FROM sys.dm_os_file_exists(f.physical_device_name) AS e WHERE e.file_exists = 1)
         FROM msdb.dbo.backupset AS b JOIN msdb.dbo.backupmediafamily AS f ON f.media_set_id = b.media_set_id ORDER BY b.database_name";
     assert_eq!(
-        sets(&mut dba, sets)[0],
+        sets(&mut dba, backups)[0],
         [["other", "D", "1", "1", "1"], ["shop", "D", "1", "1", "1"]]
     );
     let files = format!("EXEC master.dbo.xp_dirtree N'{folder}', 0, 1");
