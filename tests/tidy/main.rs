@@ -19,7 +19,7 @@ const FILE_LINES_MAX: usize = 800;
 const CRATE_LINES_MAX: usize = 16_000;
 
 /// Crates past that wall, with a wall of their size.
-const LARGE_CRATES: &[(&str, usize)] = &[("sos", 30_900), ("views", 16_400)];
+const LARGE_CRATES: &[(&str, usize)] = &[("sos", 30_900)];
 
 /// Layer of each crate: it may depend on lower ones only.
 const LAYERS: &[(&str, u8)] = &[
@@ -51,6 +51,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("vectorized", 11),
     ("ddl", 12),
     ("explain", 12),
+    ("compatibility", 12),
     ("views", 13),
     ("interpreter", 13),
     ("procedures", 14),
@@ -205,7 +206,7 @@ fn a_folder_of_storage_imports_lower_ones_only() {
 #[test]
 fn files_stay_below_the_wall() {
     let long: Vec<_> = sources()
-        .into_iter()
+        .iter()
         .map(|(path, text)| (path, text.lines().count()))
         .filter(|(_, lines)| *lines > FILE_LINES_MAX)
         .collect();
@@ -234,7 +235,7 @@ fn crates_stay_below_the_wall() {
 #[test]
 fn files_open_with_what_they_are() {
     let silent: Vec<_> = sources()
-        .into_iter()
+        .iter()
         .filter(|(_, text)| !text.starts_with("//!") || text.starts_with("//! TODO"))
         .map(|(path, _)| path)
         .collect();

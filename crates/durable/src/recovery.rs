@@ -141,8 +141,7 @@ fn open_folder(
     let start = checkpoints.manifest().map(|one| (one.first_segment, one.first_epoch));
     let schedulers = instance.machine.scheduler_count();
     let threads = (schedulers, instance.machine.accounts());
-    let mut replay = Replay::on_threads(threads, entries, settings.until_100ns)?;
-    replay.plant(settings.planted);
+    let mut replay = Replay::on_threads(threads, entries, settings)?;
     let replay_began_ns = clock::monotonic_ns();
     let (end, skipped) = read_log(&folder, settings, start, (&mut replay, instance.progress))?;
     let (entries, rows, counts) = replay.finish()?;

@@ -13,6 +13,7 @@ use crate::collected::{Collected, Piece};
 use crate::commit_log::ENTRY;
 use crate::entry;
 use crate::planted::{Bug, Planted};
+use crate::recovery::Settings;
 
 /// Columns of a row as the log has them: one block of memory for a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,14 +100,11 @@ impl Replay {
     pub(crate) fn on_threads(
         (threads, accounts): (usize, &Arc<Accounts>),
         entries: Entries,
-        until_100ns: Option<u64>,
+        settings: &Settings,
     ) -> Result<Self, String> {
-        Ok(Self { rows: Collected::spread(threads, accounts)?, ..Self::new(entries, until_100ns) })
-    }
-
-    /// Sets which bug this replay has, if any.
-    pub(crate) const fn plant(&mut self, planted: Planted) {
-        self.planted = planted;
+        let rows = Collected::spread(threads, accounts)?;
+        let planted = settings.planted;
+        Ok(Self { rows, planted, ..Self::new(entries, settings.until_100ns) })
     }
 
     /// Takes the records of a batch.

@@ -75,3 +75,9 @@ const TYPES: &[(&str, &str)] = &[
     ("VIEW DEFINITION", "VW"),
     ("VIEW SERVER STATE", "VWSS"),
 ];
+
+/// Returns (`role_principal_id`, `member_principal_id`) of all memberships.
+pub fn role_members(database: &catalog::Database) -> Vec<(i32, i32)> {
+    let members = database.principals.values();
+    members.flat_map(|p| p.member_of.iter().map(|role| (*role, p.id))).collect()
+}

@@ -213,7 +213,7 @@ fn exclude(regular: &mut Runtime, failed: &Runtime) {
     ] {
         sum.total = (sum.total - part.total).max(0.0);
     }
-    if regular.executions == 0 {
+    if regular.executions == 0 && failed.executions > 0 {
         *regular = Runtime::default();
     }
 }

@@ -212,6 +212,16 @@ impl Delta {
         self.runs.iter().map(|run| run.cpu.total).sum()
     }
 
+    /// Returns whether nothing was counted. Time and rows of an execution may be counted after the
+    /// execution itself, in the next collection.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.executions() == 0
+            && self.runs.iter().all(|run| {
+                run.cpu.total <= 0.0 && run.duration.total <= 0.0 && run.rows.total <= 0.0
+            })
+    }
+
     fn last(&self) -> Instant {
         self.runs.iter().map(|run| run.last).max().unwrap_or(0)
     }

@@ -111,7 +111,7 @@ impl Sweep<'_> {
         let executions = found.row.totals.executions.saturating_sub(open);
         let delta = counts.advance(found, executions, (&self.clock, store.options.waits));
         // What was counted before the Query Store was turned on is not its.
-        if store.is_fresh || (delta.executions() == 0 && delta.cpu_us() <= 0.0) {
+        if store.is_fresh || delta.is_empty() {
             return;
         }
         let seen = Seen {

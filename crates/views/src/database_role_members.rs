@@ -1,7 +1,7 @@
 //! `sys.database_role_members`: the members of each role of a database.
 
-use ::catalog::Database;
 use metadata::column::{Column, INT, col, int, rows, shape};
+use metadata::permissions::role_members;
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<(i32, i32)>] =
@@ -17,10 +17,4 @@ pub(crate) static VIEW: SystemView = SystemView {
 
 fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, role_members(scope.database))
-}
-
-/// Returns (`role_principal_id`, `member_principal_id`) of all memberships.
-pub(crate) fn role_members(database: &Database) -> Vec<(i32, i32)> {
-    let members = database.principals.values();
-    members.flat_map(|p| p.member_of.iter().map(|role| (*role, p.id))).collect()
 }

@@ -14,11 +14,14 @@ use simdisk::SimDisk;
 use super::crash::{SLOW_SYNC, Way, end, must, rows_of, run, start};
 use crate::client::login;
 
+/// A crash test with a seed; it panics if it finds a mistake.
+type Test = fn(u64, Planted);
+
 /// Seeds within which each bug must be caught.
 const SEEDS: u64 = 50;
 
 /// The bugs, and what finds them. `CheckpointBeforeLog` is not among them: it is not found in each run.
-const BUGS: [(Bug, fn(u64, Planted)); 6] = [
+const BUGS: [(Bug, Test); 6] = [
     (Bug::AcknowledgedBeforeFlush, usual),
     (Bug::ReaderDoesNotWait, usual),
     (Bug::ValueReused, without_checkpoints),
@@ -29,7 +32,6 @@ const BUGS: [(Bug, fn(u64, Planted)); 6] = [
 
 #[test]
 #[ignore = "minutes: make planted"]
-#[expect(clippy::print_stdout, reason = "the seeds are what `make planted` is for")]
 fn crash_test_catches_planted_bugs() {
     let only = std::env::var("PLANTED").ok();
     // The last one needs no clients: it must hold without the bug, too.

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     fn queries(waiting: u32, timed_out: u64) -> WorkspaceNow {
-        WorkspaceNow { limit: 0, used: 0, holding: 0, waiting, granted: 0, timed_out }
+        WorkspaceNow { limit: 0, used: 0, holding: 0, waiting, granted: 0, timed_out, refused: 0 }
     }
 
     #[test]

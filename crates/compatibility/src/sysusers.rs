@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use types::Value;
 
-use crate::{Rows, Scope, SystemView};
 use ::catalog::name::Name;
 use ::catalog::{Principal, PrincipalKind};
 use metadata::column::{
     Column, DATETIME, INT, SMALLINT, SYSNAME, binary, col, int, opt, or_null, rows, shape, small,
     text, unknown, vb, vc,
 };
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
     opt("uid", SMALLINT, |r| small(r.principal.id)),

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use types::Value;
 
-use crate::{Rows, Scope, SystemView};
 use ::catalog::{ForeignKeyDef, TableDef};
 use metadata::column::{
     Column, INT, SMALLINT, col, int, opt, or_null, rows, shape, small, unknown, vb,
 };
 use metadata::objects::{referenced_key, tables};
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
     col("constid", INT, |r| int(r.foreign.id)),

@@ -2,13 +2,13 @@
 
 use types::{DataType, Value};
 
-use crate::{Rows, Scope, SystemView};
 use ::catalog::IndexConstraint;
 use metadata::column::{
     BIGINT, Column, INT, SMALLINT, SYSNAME, TINYINT, big, bin, col, int, opt, rows, shape, small,
     text, unknown, vb,
 };
 use metadata::types::{IndexRow, index_rows};
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<IndexRow>] = &[
     col("id", INT, |r| int(r.table.id)),

@@ -3,12 +3,12 @@
 use types::{DataType, Value};
 
 use super::systypes::{digits, old_user_type, scale_of};
-use crate::{Rows, Scope, SystemView};
 use metadata::column::{
     Column, INT, SMALLINT, SYSNAME, TINYINT, col, int, opt, or_null, rows, shape, small, text,
     unknown, vb, vc,
 };
 use metadata::objects::{ColumnRow, ParameterRow, collation_name, columns, parameters};
+use metadata::{Rows, Scope, SystemView};
 use types::value::ColumnType;
 
 const COLUMNS: &[Column<Row>] = &[

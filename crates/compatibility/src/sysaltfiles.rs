@@ -1,11 +1,11 @@
 //! `sysaltfiles`: files of all databases as declared; nothing is stored in them.
 
 use super::sysfiles::status;
-use crate::{Rows, Scope, SystemView};
 use ::catalog::DatabaseFile;
 use metadata::column::{
     Column, INT, SMALLINT, SYSNAME, col, int, nv, opt, rows, shape, small, text, unknown,
 };
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<(i16, i32, DatabaseFile)>] = &[
     opt("fileid", SMALLINT, |r| small(r.1)),

@@ -1,11 +1,11 @@
 //! `sysconstraints`: constraints with their tables and columns.
 
-use crate::{Rows, Scope, SystemView};
 use ::catalog::{IndexConstraint, IndexDef, TableDef};
 use metadata::column::{
     Column, INT, SMALLINT, TINYINT, col, int, opt, rows, shape, small, unknown,
 };
 use metadata::objects::tables;
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
     col("constid", INT, |r| int(r.constraint)),

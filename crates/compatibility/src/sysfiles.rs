@@ -1,10 +1,10 @@
 //! `sysfiles`: files of a database as declared; nothing is stored in them.
 
-use crate::{Rows, Scope, SystemView};
 use ::catalog::DatabaseFile;
 use metadata::column::{
     Column, INT, SMALLINT, SYSNAME, col, int, nv, opt, rows, shape, small, text, unknown,
 };
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<(i32, DatabaseFile)>] = &[
     opt("fileid", SMALLINT, |r| small(r.0)),

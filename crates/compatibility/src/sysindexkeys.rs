@@ -1,8 +1,8 @@
 //! `sysindexkeys`: key columns of indexes.
 
-use crate::{Rows, Scope, SystemView};
 use metadata::column::{Column, INT, SMALLINT, col, int, rows, shape, small};
 use metadata::types::index_rows;
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
     col("id", INT, |r| int(r.table)),

@@ -1,8 +1,8 @@
 //! `sysforeignkeys`: the columns of FOREIGN KEY constraints.
 
-use crate::{Rows, Scope, SystemView};
 use metadata::column::{Column, INT, SMALLINT, col, int, rows, shape, small};
 use metadata::objects::tables;
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
     col("constid", INT, |r| int(r.constraint)),

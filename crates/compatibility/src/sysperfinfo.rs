@@ -2,9 +2,9 @@
 
 use types::Value;
 
-use crate::{Rows, Scope, SystemView};
 use metadata::column::{BIGINT, Column, INT, big, col, nc, opt, padded, rows, shape};
 use metadata::counters::{Reading, readings};
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Reading>] = &[
     col("object_name", nc(128), |r| padded(&r.object, 128)),

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::{Rows, Scope, SystemView};
 use ::catalog::Login;
 use metadata::column::{
     Column, DATETIME, INT, SMALLINT, SYSNAME, binary, col, int, nv, opt, rows, shape, small, text,
     unknown, vb,
 };
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
     opt("sid", vb(85), |r| binary(&r.0.sid)),

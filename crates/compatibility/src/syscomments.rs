@@ -2,12 +2,12 @@
 
 use types::Value;
 
-use crate::{Rows, Scope, SystemView};
 use ::catalog::Object;
 use metadata::column::{
     BIT, Column, INT, SMALLINT, binary, bit, col, int, nv, opt, rows, shape, small, text, vb,
 };
 use metadata::objects::{modules, tables};
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Piece>] = &[
     col("id", INT, |r| int(r.id)),

@@ -2,10 +2,10 @@
 
 use types::{Language, Value};
 
-use crate::{Rows, Scope, SystemView};
 use metadata::column::{
     Column, INT, SMALLINT, SYSNAME, TINYINT, col, int, nc, nv, opt, rows, shape, small, text,
 };
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Language>] = &[
     col("langid", SMALLINT, |l| small(i16::from(l.id()))),

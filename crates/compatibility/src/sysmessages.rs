@@ -2,11 +2,11 @@
 
 use types::Value;
 
-use crate::{Rows, Scope, SystemView};
 use metadata::column::{
     Column, INT, SMALLINT, TINYINT, col, int, nv, opt, rows, shape, small, text,
 };
 use metadata::messages::{MessageRow, messages};
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<MessageRow>] = &[
     col("error", INT, |r| int(r.number)),

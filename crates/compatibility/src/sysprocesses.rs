@@ -2,7 +2,6 @@
 
 use types::Value;
 
-use crate::{Rows, Scope, SystemView};
 use ::plan::stats::StatementRow;
 use metadata::column::{
     BIGINT, Column, DATETIME, INT, SMALLINT, big, bin, binary, col, int, ms, nc, opt, or_null,
@@ -10,6 +9,7 @@ use metadata::column::{
 };
 use metadata::requests::{RequestRow, request_rows};
 use metadata::sessions::{SessionRow, session_rows};
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
     col("spid", SMALLINT, |r| small(r.session.card.id)),

@@ -1,8 +1,8 @@
 //! `sysmembers`: the members of each role of a database.
 
-use crate::database_role_members::role_members;
-use crate::{Rows, Scope, SystemView};
 use metadata::column::{Column, SMALLINT, opt, rows, shape, small};
+use metadata::permissions::role_members;
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<(i32, i32)>] =
     &[opt("memberuid", SMALLINT, |r| small(r.1)), opt("groupuid", SMALLINT, |r| small(r.0))];

@@ -2,11 +2,11 @@
 
 use types::Value;
 
-use crate::{Rows, Scope, SystemView};
 use ::catalog::{Class, Permission};
 use metadata::column::{
     Column, INT, SMALLINT, TINYINT, binary, col, int, opt, rows, shape, small, vb,
 };
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
     col("id", INT, |r| int(r.permission.object_id)),
