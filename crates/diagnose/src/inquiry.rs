@@ -148,7 +148,7 @@ impl Inquiry {
             }
         }
         for place in verdict::window::dearest(&recording) {
-            // A plan that has left the cache meanwhile is not there.
+            // A plan that has left the cache since is not there.
             if let Ok(results) = self.ask(&verdict::question::plan(&place.0, place.1, place.2))? {
                 recording.take_plan(place, &results);
             }

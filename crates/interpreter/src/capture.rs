@@ -13,7 +13,7 @@ pub struct CapturedSet {
     pub types: Vec<ColumnType>,
     /// For each column, whether it is a NULL without a type.
     pub untyped: Vec<bool>,
-    /// Its rows.
+    /// Its rows, as the client would get them.
     pub rows: Vec<Vec<Value>>,
 }
 

@@ -11,7 +11,7 @@ use storage::lock::{Acquired, LockKey, LockScope, Patience};
 use types::value::ColumnType;
 use types::{DataType, Error, Length, Msg, Value};
 
-use crate::{SystemProcedure, argument};
+use crate::procedure::{SystemProcedure, argument};
 use ::executor::Cx;
 use interpreter::{Argument, Stop, convert_argument};
 use metadata::function::app_lock::{key, parse_mode, parse_scope};

@@ -7,7 +7,7 @@ use types::convert::convert;
 use types::value::ColumnType;
 use types::{DataType, Mode, Msg};
 
-use super::{SystemProcedure, argument, text};
+use crate::procedure::{SystemProcedure, argument, text};
 use ::catalog::BackupFacts;
 use ::catalog::name::Name;
 use ::executor::Cx;

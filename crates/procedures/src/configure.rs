@@ -8,7 +8,7 @@
 use types::{Error, Msg, Value};
 
 use super::catalog::{TextProcedure, run};
-use super::{SystemProcedure, argument, text, whole};
+use crate::procedure::{SystemProcedure, argument, text, whole};
 use ::catalog::Settings;
 use ::executor::Cx;
 use interpreter::{Argument, Stop};

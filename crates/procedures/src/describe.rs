@@ -7,8 +7,9 @@ use types::value::ColumnType;
 use types::{Collation, DataType, Length, Value};
 
 use crate::executesql::{parse_parameters, prepare, text_argument};
+use crate::first_result;
 use crate::first_result::{Browsing, FirstResult};
-use crate::{SystemProcedure, argument, first_result};
+use crate::procedure::{SystemProcedure, argument};
 use ::binder::shape_of;
 use ::catalog::ProcedureDef;
 use ::executor::Cx;

@@ -23,7 +23,7 @@ use verdict::row::Row;
 use verdict::{Outcome, Verdict, judge};
 
 use crate::executesql::{prepare, run_prepared};
-use crate::{SystemProcedure, text, whole};
+use crate::procedure::{SystemProcedure, text, whole};
 use ::binder::shape_of;
 use ::executor::Cx;
 use ::plan::sink::{ColumnInfo, Command, Traits};

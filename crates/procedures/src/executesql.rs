@@ -6,7 +6,7 @@ use sos::memory::{MemoryClerk, with_clerk};
 use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
-use crate::{SystemProcedure, argument};
+use crate::procedure::{SystemProcedure, argument};
 use ::binder::program::Parameters;
 use ::executor::{Cx, Frame};
 use ::plan::program::{Program, TableVariableDef, VariableDef};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Value};
 
-use super::{SystemProcedure, argument, text};
+use crate::procedure::{SystemProcedure, argument, text};
 use ::catalog::name::Name;
 use ::catalog::{Database, ExtendedProperty, Object, PrincipalKind, PropertyClass, Securable};
 use ::executor::Cx;

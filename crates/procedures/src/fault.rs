@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use types::Msg;
 
-use crate::{SystemProcedure, text, whole};
+use crate::procedure::{SystemProcedure, text, whole};
 use ::executor::Cx;
 use interpreter::{Argument, Stop};
 

@@ -20,7 +20,9 @@ use ::plan::program::{
 use ::plan::sink::{ColumnInfo, ResultShape};
 use ::plan::statement::{Bound, Browse};
 use ::session::SessionState;
-use interpreter::{Stop, check_execute, resolve_procedure};
+use interpreter::{Stop, check_execute, not_found, resolve_procedure};
+
+use crate::called::system_procedure;
 
 /// The least severity of a RAISERROR that ends a path.
 const SEVERITY_OF_ERRORS: i64 = 11;
@@ -291,8 +293,10 @@ impl Search<'_> {
         span: Span,
         scope: Scope<'_>,
     ) -> Result<Paths, Stop> {
-        let Some(procedure) = crate::find(name) else { return Err(crate::missing(name)) };
-        if procedure.name == "sp_executesql" {
+        let Some(procedure) = system_procedure(self.session, name) else {
+            return Err(not_found(&name.to_string()));
+        };
+        if procedure == "sp_executesql" {
             let mut texts = call.arguments.iter().map(|argument| match &argument.value {
                 ArgumentValue::Value(leaf) => self.constant(leaf, scope),
                 _ => None,
@@ -302,14 +306,14 @@ impl Search<'_> {
             drop(texts);
             return self.text(&[text], &declared);
         }
-        if procedure.name.starts_with("xp_") {
+        if procedure.starts_with("xp_") {
             return Err(scope.error(
                 span,
                 |text| Msg::MetadataExtended(text).into(),
                 |text, name| Msg::MetadataExtendedIn(text, name).into(),
             ));
         }
-        Err(Msg::NotSupported(&format!("describing a call of {}", procedure.name)).into())
+        Err(Msg::NotSupported(&format!("describing a call of {procedure}")).into())
     }
 
     /// Describes EXEC (..): its text must be a constant.

@@ -1,6 +1,6 @@
 //! sys.sp_flush_log: makes durable what was committed with delayed durability.
 
-use crate::SystemProcedure;
+use crate::procedure::SystemProcedure;
 use ::executor::Cx;
 use interpreter::{Argument, Stop};
 

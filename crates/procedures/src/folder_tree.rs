@@ -4,7 +4,7 @@
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Value};
 
-use super::{SystemProcedure, argument, int_type, text, whole};
+use crate::procedure::{SystemProcedure, argument, int_type, text, whole};
 use ::binder::shape_of;
 use ::executor::Cx;
 use ::plan::sink::{ColumnInfo, Command, Traits};
@@ -23,7 +23,7 @@ struct Asked {
 }
 
 fn run(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    super::check_sysadmin(cx)?;
+    crate::procedure::check_sysadmin(cx)?;
     let asked = asked(arguments, cx)?;
     let search = Search {
         asker: "xp_dirtree",

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sos::inject::{self, Kind, Point};
 use types::{Error, Msg};
 
-use crate::{SystemProcedure, text, whole};
+use crate::procedure::{SystemProcedure, text, whole};
 use ::executor::Cx;
 use interpreter::{Argument, Stop};
 

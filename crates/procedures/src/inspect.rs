@@ -40,7 +40,7 @@ pub(crate) fn input_buffer(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop
     }
     let mut argument = [Argument {
         name: String::new(),
-        ty: super::int_type(),
+        ty: crate::procedure::int_type(),
         value: Value::Int(id),
         output: false,
         default: false,

@@ -10,6 +10,7 @@
 
 mod app_lock;
 mod backup_history;
+mod called;
 mod catalog;
 mod check;
 pub mod configure;
@@ -33,6 +34,7 @@ mod memory_status;
 mod message;
 mod monitor;
 pub mod prepared;
+mod procedure;
 mod query_store;
 mod sequence;
 mod show_statistics;
@@ -44,23 +46,14 @@ mod xml_document;
 
 use std::sync::Arc;
 
-use types::value::ColumnType;
-use types::{Msg, Value};
+use types::Msg;
 
 use ::catalog::name::Name;
 use ::executor::Cx;
 use ::session::SessionState;
 use interpreter::{Argument, Stop, not_found};
 
-/// A system procedure: name, ProcID and code.
-pub struct SystemProcedure {
-    /// The procedure's name, in lower case.
-    pub name: &'static str,
-    /// Its ProcID in RPC requests; 0 if it has none. `[MS-TDS] 2.2.6.6`
-    pub id: u16,
-    /// Runs the procedure; returns its return status.
-    pub run: fn(&mut [Argument], &mut Cx<'_>) -> Result<i32, Stop>,
-}
+pub use procedure::SystemProcedure;
 
 static PROCEDURES: &[&[&[SystemProcedure]]] = &[OF_DRIVERS, OF_SESSIONS, catalog::PROCEDURES];
 
@@ -105,9 +98,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// Finds a system procedure: `sp_x`, `sys.sp_x`, `master..sp_x`, `dbo.sp_x`.
 pub fn find(name: &tsql::ast::ObjectName) -> Option<&'static SystemProcedure> {
-    let schema = name.schema.as_deref().unwrap_or("sys");
-    let of_system = schema.is_empty() || Name::same(schema, "sys") || Name::same(schema, "dbo");
-    of_system.then(|| find_by_name(&name.object)).flatten()
+    called::is_of_system(name).then(|| find_by_name(&name.object)).flatten()
 }
 
 /// Finds a procedure that drivers call, by its plain name as sent.
@@ -188,51 +179,6 @@ pub fn run_named(
         cx.session.enter_database(outer);
     }
     ran
-}
-
-/// Checks that the session is a sysadmin's.
-///
-/// # Errors
-/// 15247 for anyone else.
-fn check_sysadmin(cx: &Cx<'_>) -> Result<(), Stop> {
-    match cx.session.identity.rights.is_all() {
-        true => Ok(()),
-        false => Err(Msg::NoPermissionForAction.into()),
-    }
-}
-
-/// Finds an argument by name (with `@`), otherwise by its position among the unnamed arguments.
-fn argument<'a>(arguments: &'a [Argument], position: usize, name: &str) -> Option<&'a Argument> {
-    let named = |a: &&Argument| {
-        Name::same(&a.name, name) || Name::same(&a.name, name.trim_start_matches('@'))
-    };
-    arguments.iter().find(named).or_else(|| arguments.get(position).filter(|a| a.name.is_empty()))
-}
-
-/// Returns an argument's text; `None` if it is missing or NULL.
-fn text(arguments: &[Argument], position: usize, name: &str, cx: &Cx<'_>) -> Option<String> {
-    argument(arguments, position, name).and_then(|a| a.value.as_text(cx.session.collation()))
-}
-
-/// Returns an argument's whole number; `None` if it is missing, NULL or not a number.
-fn whole(arguments: &[Argument], position: usize, name: &str) -> Option<i64> {
-    match argument(arguments, position, name).map(|a| &a.value)? {
-        Value::Bit(b) => Some(i64::from(*b)),
-        Value::TinyInt(n) => Some(i64::from(*n)),
-        Value::SmallInt(n) => Some(i64::from(*n)),
-        Value::Int(n) => Some(i64::from(*n)),
-        Value::BigInt(n) => Some(*n),
-        _ => None,
-    }
-}
-
-/// The type `int`, nullable.
-fn int_type() -> ColumnType {
-    ColumnType {
-        data_type: types::DataType::Int,
-        collation: types::Collation::default(),
-        nullable: true,
-    }
 }
 
 /// System views that are defined in this crate, because they show the result of a procedure.

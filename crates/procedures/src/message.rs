@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use types::{Error, Msg, Value};
 
-use super::{SystemProcedure, argument, text, whole};
+use crate::procedure::{SystemProcedure, argument, text, whole};
 use ::catalog::{MessageKey, UserMessage};
 use ::executor::Cx;
 use interpreter::{Argument, Stop};

@@ -3,7 +3,7 @@
 use types::value::ColumnType;
 use types::{Bytes, DataType, Length, Msg, Value};
 
-use super::{SystemProcedure, check_sysadmin};
+use crate::procedure::{SystemProcedure, check_sysadmin};
 use ::binder::shape_of;
 use ::executor::Cx;
 use ::plan::sink::{ColumnInfo, Command, Traits};

@@ -5,7 +5,7 @@
 
 use types::{Error, Msg, Value};
 
-use super::{SystemProcedure, argument, text, whole};
+use crate::procedure::{SystemProcedure, argument, text, whole};
 use ::catalog::Database;
 use ::catalog::name::Name;
 use ::compile::refuse;

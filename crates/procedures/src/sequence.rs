@@ -3,7 +3,7 @@
 use types::value::ColumnType;
 use types::{DataType, Msg, Value};
 
-use super::{SystemProcedure, int_type, text, whole};
+use crate::procedure::{SystemProcedure, int_type, text, whole};
 use ::binder::expr::find_object;
 use ::binder::require::require_sequence;
 use ::catalog::Object;

@@ -3,7 +3,7 @@
 
 use types::{Error, Msg, Value};
 
-use super::{SystemProcedure, int_type, whole};
+use crate::procedure::{SystemProcedure, int_type, whole};
 use ::catalog::name::Name;
 use ::executor::Cx;
 use interpreter::{Argument, Stop};

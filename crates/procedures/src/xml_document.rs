@@ -5,7 +5,7 @@ use std::sync::Arc;
 use types::xml::{Document, Encoding, ROOT, Whitespace};
 use types::{Error, Msg, Value};
 
-use crate::{SystemProcedure, int_type, text, whole};
+use crate::procedure::{SystemProcedure, int_type, text, whole};
 use ::executor::Cx;
 use ::functions::xml::open::Prepared;
 use interpreter::{Argument, Stop};

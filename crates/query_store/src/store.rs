@@ -216,10 +216,7 @@ impl Delta {
     /// execution itself, in the next collection.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.executions() == 0
-            && self.runs.iter().all(|run| {
-                run.cpu.total <= 0.0 && run.duration.total <= 0.0 && run.rows.total <= 0.0
-            })
+        self.runs.iter().all(Runtime::is_empty)
     }
 
     fn last(&self) -> Instant {
@@ -255,7 +252,8 @@ impl Runtime {
     /// Returns whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.executions == 0 && self.duration.total <= 0.0
+        let measures = [&self.duration, &self.cpu, &self.rows];
+        self.executions == 0 && measures.iter().all(|measure| measure.total <= 0.0)
     }
 }
 

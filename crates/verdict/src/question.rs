@@ -198,7 +198,7 @@ pub const WAITERS: &str = "SELECT TOP (500) w.session_id, w.wait_type, w.wait_du
     w.blocking_session_id, w.resource_description FROM sys.dm_os_waiting_tasks AS w \
     WHERE w.session_id IS NOT NULL AND w.session_id <> @@SPID AND w.wait_type LIKE N'LCK%';";
 
-/// One span of [`HISTORY`]: from so many seconds ago to so many.
+/// One span of [`HISTORY`]: begin and end, in seconds before now.
 macro_rules! answers {
     ($name:literal, $from:literal, $to:literal) => {
         concat!(

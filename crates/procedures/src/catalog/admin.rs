@@ -3,7 +3,7 @@
 use types::{Error, Language, Msg, Value};
 
 use super::{TextProcedure, run};
-use crate::{SystemProcedure, text};
+use crate::procedure::{SystemProcedure, text};
 use ::catalog::PrincipalKind;
 use ::catalog::name::Name;
 use ::executor::Cx;
@@ -315,7 +315,7 @@ fn version(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     }
     let number = |name: &str, n: u64| Argument {
         name: name.to_owned(),
-        ty: crate::int_type(),
+        ty: crate::procedure::int_type(),
         value: Value::Int(i32::try_from(n).unwrap_or(i32::MAX)),
         output: false,
         default: false,

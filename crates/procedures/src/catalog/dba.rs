@@ -5,7 +5,7 @@ use sos::sys::{make_folder, path_facts};
 use types::{Error, Msg, Value};
 
 use super::{TextProcedure, run};
-use crate::{SystemProcedure, check_sysadmin, text};
+use crate::procedure::{SystemProcedure, check_sysadmin, text};
 use ::executor::Cx;
 use interpreter::{Argument, Stop};
 use metadata::folder_walk::off_scheduler;
@@ -89,7 +89,7 @@ fn file_exists(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop>
         [_, output] => {
             let found = off_scheduler(|| path_facts(&path)).is_some_and(|found| !found.is_folder);
             output.value = Value::Int(i32::from(found));
-            output.ty = crate::int_type();
+            output.ty = crate::procedure::int_type();
             Ok(0)
         }
         [_] => run(&FILE, arguments, cx),
@@ -128,7 +128,7 @@ fn read_registry(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Sto
             let (value, is_number) =
                 found.map_or((Value::Null, false), |f| (f.value(), f.is_number()));
             if is_number {
-                output.ty = crate::int_type();
+                output.ty = crate::procedure::int_type();
             }
             output.value = value;
             Ok(0)
@@ -146,7 +146,7 @@ fn read_registry(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Sto
             let text_type = types::value::ColumnType::nullable(types::DataType::NVarChar(
                 types::Length::Limited(4_000),
             ));
-            let ty = if found.is_number() { crate::int_type() } else { text_type };
+            let ty = if found.is_number() { crate::procedure::int_type() } else { text_type };
             let mut values = [
                 value("@name", Value::nvarchar(&name), text_type),
                 value("@data", found.value(), ty),

@@ -7,7 +7,7 @@ use types::{Error, Msg};
 
 use super::help::object_to_alter;
 use super::{TextProcedure, run};
-use crate::{SystemProcedure, text};
+use crate::procedure::{SystemProcedure, text};
 use ::catalog::Object;
 use ::ddl::rename::refresh_view as refresh_columns;
 use ::executor::Cx;

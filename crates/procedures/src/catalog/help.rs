@@ -3,7 +3,7 @@
 use types::{Error, Msg, Value};
 
 use super::{TextProcedure, run};
-use crate::{SystemProcedure, text};
+use crate::procedure::{SystemProcedure, text};
 use ::catalog::TableDef;
 use ::catalog::name::Name;
 use ::executor::Cx;

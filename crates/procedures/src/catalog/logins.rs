@@ -3,7 +3,7 @@
 use types::Msg;
 
 use super::{TextProcedure, run};
-use crate::{SystemProcedure, text};
+use crate::procedure::{SystemProcedure, text};
 use ::catalog::name::Name;
 use ::executor::Cx;
 use interpreter::{Argument, Stop};

@@ -19,7 +19,7 @@ use types::value::ColumnType;
 use types::{Collation, DataType, Length, Msg, Value};
 
 use crate::executesql::{prepare, run_prepared};
-use crate::{SystemProcedure, argument};
+use crate::procedure::{SystemProcedure, argument};
 use ::executor::Cx;
 use interpreter::{Argument, Stop};
 

@@ -1,7 +1,7 @@
 //! Catalog procedures for ODBC and JDBC about keys, parameters, privileges and the server.
 
 use super::{TextProcedure, run};
-use crate::SystemProcedure;
+use crate::procedure::SystemProcedure;
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_fkeys", id: 0, run: |a, cx| run(&FOREIGN_KEYS, a, cx) },

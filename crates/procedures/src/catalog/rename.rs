@@ -2,7 +2,7 @@
 
 use types::{Error, Msg};
 
-use crate::{SystemProcedure, text};
+use crate::procedure::{SystemProcedure, text};
 use ::ddl::rename::{self, Renamed};
 use ::executor::Cx;
 use interpreter::definition_trigger;

@@ -2,7 +2,7 @@
 //! documentation recommends instead.
 
 use super::{TextProcedure, run};
-use crate::SystemProcedure;
+use crate::procedure::SystemProcedure;
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_addlogin", id: 0, run: |a, cx| run(&ADD_LOGIN, a, cx) },

@@ -1,7 +1,7 @@
 //! Catalog procedures about tables, columns, keys and procedures, which ODBC and JDBC call.
 
 use super::{TextProcedure, run};
-use crate::SystemProcedure;
+use crate::procedure::SystemProcedure;
 
 /// The collations of a table's columns, which bulk copy clients ask for.
 static TABLE_COLLATIONS: TextProcedure = TextProcedure {

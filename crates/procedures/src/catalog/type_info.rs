@@ -1,7 +1,7 @@
 //! sp_datatype_info: the data types, as ODBC describes them.
 
 use super::{TextProcedure, run};
-use crate::SystemProcedure;
+use crate::procedure::SystemProcedure;
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_datatype_info", id: 0, run: |a, cx| run(&DATATYPE_INFO, a, cx) },

@@ -3,7 +3,7 @@
 use types::{DataType, Error, Msg, Value};
 
 use super::{TextProcedure, run};
-use crate::{SystemProcedure, argument, text, whole};
+use crate::procedure::{SystemProcedure, argument, text, whole};
 use ::executor::Cx;
 use interpreter::{Argument, Stop};
 

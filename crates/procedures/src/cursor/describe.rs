@@ -6,7 +6,7 @@ use std::sync::Arc;
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Value};
 
-use crate::{SystemProcedure, argument, text, whole};
+use crate::procedure::{SystemProcedure, argument, text, whole};
 use ::binder::shape_of;
 use ::executor::Cx;
 use ::plan::sink::{ColumnInfo, ResultShape, Traits};

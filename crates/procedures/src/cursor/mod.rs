@@ -24,8 +24,9 @@ use types::{Error, Msg, Value};
 
 use self::asked::Asked;
 use crate::executesql::{bind_values, make_tables, prepare, run_prepared, text_argument};
+use crate::prepared;
 use crate::prepared::{Prepared, PreparedKind};
-use crate::{SystemProcedure, int_type, prepared, whole};
+use crate::procedure::{SystemProcedure, int_type, whole};
 use ::executor::{Cx, Frame};
 use ::plan::program::{ExecuteTarget, LeafAst, Program, StepKind};
 use ::session::SessionState;

@@ -8,12 +8,15 @@
 use types::{DataType, Length, Msg, Value};
 
 use super::{Prepared, PreparedKind};
+use crate::called::system_procedure;
 use crate::executesql::{bind_values, make_tables, prepare, return_values};
 use ::catalog::ProcedureDef;
 use ::executor::{Cx, Frame};
 use ::plan::program::{Program, StepKind};
 use ::session::SessionState;
-use interpreter::{Argument, Runner, Stop, TableArgument, find_parameter, resolve_procedure};
+use interpreter::{
+    Argument, Runner, Stop, TableArgument, find_parameter, not_found, resolve_procedure,
+};
 use tsql::parse_procedure_name;
 
 /// Makes the text of a call and the declarations of its arguments.
@@ -29,8 +32,8 @@ pub(super) fn prepared(
     let call = Canonical::parse(text).unwrap_or_else(bare);
     let name = parse_procedure_name(call.name)?;
     let procedure = resolve_procedure(session, &name);
-    if procedure.is_none() && crate::find(&name).is_none() {
-        return Err(crate::missing(&name));
+    if procedure.is_none() && system_procedure(session, &name).is_none() {
+        return Err(not_found(&name.to_string()));
     }
     let mut declared = Vec::with_capacity(values.len());
     let mut arguments = Vec::with_capacity(call.arguments.len());

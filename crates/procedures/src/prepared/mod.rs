@@ -13,7 +13,7 @@ use std::sync::Arc;
 use types::{Error, Msg, Value};
 
 use crate::executesql::{prepare, run_prepared, text_argument};
-use crate::{SystemProcedure, int_type, whole};
+use crate::procedure::{SystemProcedure, int_type, whole};
 use ::executor::Cx;
 pub use ::session::prepared::{Prepared, PreparedKind};
 use interpreter::{Argument, Stop};

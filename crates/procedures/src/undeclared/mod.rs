@@ -17,7 +17,7 @@ use types::{DataType, Length, Msg, Value};
 
 use super::describe::{wire_length, wire_type};
 use crate::executesql::text_argument;
-use crate::{SystemProcedure, argument};
+use crate::procedure::{SystemProcedure, argument};
 use ::binder::shape_of;
 use ::catalog::ParameterDef;
 use ::executor::Cx;

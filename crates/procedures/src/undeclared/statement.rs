@@ -9,6 +9,7 @@ use types::{DataType, Length, Msg};
 
 use super::Suggested;
 use super::deduce::{Deduced, Target};
+use crate::called::system_procedure;
 use crate::executesql::parse_parameters;
 use ::plan::expr::{Expr, ExprKind, Slot};
 use ::plan::program::{ArgumentValue, ExecuteStep, ExecuteTarget, Leaf, Program, Step, StepKind};
@@ -18,7 +19,7 @@ use ::plan::statement::{
 };
 use ::plan::walk;
 use ::session::SessionState;
-use interpreter::{Stop, find_parameter, resolve_procedure};
+use interpreter::{Stop, find_parameter, not_found, resolve_procedure};
 
 /// The temporary types of undeclared parameters, until their own are known.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -159,9 +160,9 @@ impl Found<'_> {
             return Err(Msg::NotSupported("describing a call by a variable").into());
         };
         let Some(procedure) = resolve_procedure(session, name) else {
-            return match crate::find(name) {
+            return match system_procedure(session, name) {
                 Some(_) => Err(Msg::NotSupported("describing a call of this procedure").into()),
-                None => Err(crate::missing(name)),
+                None => Err(not_found(&name.to_string())),
             };
         };
         for (position, argument) in call.arguments.iter().enumerate() {

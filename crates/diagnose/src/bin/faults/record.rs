@@ -16,7 +16,7 @@ pub(crate) struct Run {
     pub(crate) fault: String,
     /// `None` for a healthy run.
     pub(crate) severity: Option<Severity>,
-    /// What is right.
+    /// The causes of which each is a right answer.
     pub(crate) right: Vec<String>,
     /// What the tool said.
     pub(crate) said: String,
