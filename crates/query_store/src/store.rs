@@ -182,7 +182,7 @@ pub struct Hint {
     pub reason: i32,
 }
 
-/// What [`Store::record`] adds: executions of a query since it was last looked at.
+/// What `Store::record` adds: executions of a query since it was last looked at.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Delta {
     /// Executions by ending, in the order of [`Ending::ALL`]; ids are not set.
