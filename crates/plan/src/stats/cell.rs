@@ -316,7 +316,7 @@ pub struct Deviation {
     pub squares: f64,
 }
 
-/// A [`Summary`] over all workers. `least` is 0 where there was no execution.
+/// A `Summary` over all workers. `least` is 0 where there was no execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Folded {
     /// The sum over all executions.
