@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use load::process::Place;
+use sos::sync::{AtomicU32, Ordering};
 use sos::sys::{Listener, Stop};
 use sos::{clock, sys};
 
@@ -22,6 +23,9 @@ const STEP: Duration = Duration::from_millis(20);
 /// The user for servers that refuse to run as root, or should not.
 const USER: &str = "nobody";
 const LOG: &str = "race.log";
+
+/// How many folders this process has made.
+static FOLDERS: AtomicU32 = AtomicU32::new(0);
 
 /// A temporary folder, removed with its content when dropped.
 pub(crate) struct Folder {
@@ -37,7 +41,9 @@ impl Folder {
             Some(disk) => absolute(disk)?,
             None => temporary(),
         };
-        let path = parent.join(format!("clearway-race-{}-{name}", std::process::id()));
+        // Two races of one process may have peers of the same name.
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let path = parent.join(format!("clearway-race-{}-{number}-{name}", std::process::id()));
         let failed = |error| format!("{}: {error}", path.display());
         // A folder left by an earlier process with the same id is not in use.
         let _ = fs::remove_dir_all(&path);
