@@ -664,7 +664,8 @@ impl Task for Holder {
         }
         send_all(&self.shared.socket, &self.held);
         self.held.clear();
-        Some(Next::Keep)
+        // It reads one request in a run: the next one may be in the socket already.
+        Some(Next::Again)
     }
 }
 
