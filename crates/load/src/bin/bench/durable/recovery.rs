@@ -91,7 +91,7 @@ fn figures(source: &str, rows: u64, bytes: u64, (wall_s, cpu_s): (f64, f64)) -> 
         let what = "10 GB of session rows, at the rate of the above";
         figures.push(
             Figure::at_most(what, LARGE_MAX_S, "s", LARGE_GB * wall_s / gb)
-                .noting("in proportion, not measured with so many"),
+                .noting("in proportion, not measured at that size"),
         );
     }
     figures
