@@ -12,6 +12,7 @@ use types::value::ColumnType;
 use types::{DataType, Length, Msg, Value};
 
 use ::binder::shape_of;
+use ::plan::depth;
 use ::plan::expr::Expr;
 use ::plan::program::{
     ArgumentValue, CursorStep, ExecuteStep, ExecuteTarget, Leaf, Program, RaisErrorStep, Step,
@@ -26,6 +27,9 @@ use crate::called::system_procedure;
 
 /// The least severity of a RAISERROR that ends a path.
 const SEVERITY_OF_ERRORS: i64 = 11;
+/// Most steps that are looked at: procedures that call each other on several paths are looked at once
+/// for each path, which doubles with each level.
+const STEPS_MAX: u32 = 5_000;
 /// Number of the error of an unknown object.
 const OBJECT_NOT_FOUND: i32 = 208;
 
@@ -39,7 +43,7 @@ pub(crate) fn find(
     session: &SessionState,
     browsing: Browsing,
 ) -> Result<Option<FirstResult>, Stop> {
-    let mut search = Search { session, browsing, calls: Vec::new(), failed: None };
+    let mut search = Search { session, browsing, calls: Vec::new(), looked_at: 0, failed: None };
     let scope = Scope { program, procedure: None };
     let paths = search.steps(&program.body, scope)?;
     match (paths.found, search.failed) {
@@ -155,12 +159,15 @@ struct Search<'s> {
     browsing: Browsing,
     /// Ids of the procedures that are being described.
     calls: Vec<i32>,
+    /// Number of steps looked at so far.
+    looked_at: u32,
     /// The first error of a path: it counts if no path returns a result.
     failed: Option<Stop>,
 }
 
 impl Search<'_> {
     fn steps(&mut self, steps: &[Step], scope: Scope<'_>) -> Result<Paths, Stop> {
+        depth::descend()?;
         let mut all = Paths::open();
         for step in steps {
             if let StepKind::Label(name) = &step.kind {
@@ -178,6 +185,11 @@ impl Search<'_> {
     }
 
     fn step(&mut self, step: &Step, scope: Scope<'_>) -> Result<Paths, Stop> {
+        self.looked_at += 1;
+        if self.looked_at > STEPS_MAX {
+            let what = format!("describing more than {STEPS_MAX} statements at once");
+            return Err(Msg::NotSupported(&what).into());
+        }
         match &step.kind {
             StepKind::Data(leaf) => Ok(self.statement(leaf, step.span, scope)),
             StepKind::Block(body) | StepKind::Atomic { body, .. } => self.steps(body, scope),
