@@ -176,7 +176,7 @@ const DELTA: &str = "
 DECLARE @first TABLE (session_id smallint, cpu int, reads bigint, elapsed int, start_time datetime);
 INSERT @first SELECT r.session_id, r.cpu_time, r.logical_reads, r.total_elapsed_time, r.start_time FROM sys.dm_exec_requests AS r WHERE r.session_id IN ({ids});
 WAITFOR DELAY '00:00:00.200';
-SELECT r.session_id, CASE WHEN r.cpu_time - f.cpu > 20 THEN 'busy' WHEN r.cpu_time = f.cpu THEN 'idle' END, CASE WHEN r.total_elapsed_time - f.elapsed >= 195 THEN 1 ELSE 0 END, r.status
+SELECT r.session_id, CASE WHEN r.cpu_time - f.cpu > 20 THEN 'busy' WHEN r.cpu_time - f.cpu <= 1 THEN 'idle' END, CASE WHEN r.total_elapsed_time - f.elapsed >= 195 THEN 1 ELSE 0 END, r.status
 FROM sys.dm_exec_requests AS r INNER JOIN @first AS f ON f.session_id = r.session_id AND f.start_time = r.start_time ORDER BY r.session_id";
 
 #[test]
@@ -190,13 +190,12 @@ fn in_an_interval_one_who_computes_has_used_the_cpu_and_one_who_waits_has_not() 
     let working = spawn(&instance, worker, "DECLARE @i bigint = 0 WHILE 1 = 1 SET @i += 1");
     until_blocked(&mut dba, &ids[0]);
     let text = DELTA.replace("{ids}", &ids.join(", "));
-    // On a busy machine the worker may get little time in one interval.
+    // On a busy machine the worker may not have begun, and may get little time in one interval.
     let end_ns = sos::clock::deadline_ns(PATIENCE);
     loop {
         let rows = sets(&mut dba, &text).remove(0);
         assert_eq!(rows[0], [ids[0].as_str(), "idle", "1", "suspended"]);
-        assert_eq!(rows[1][0], ids[1]);
-        if rows[1][1] == "busy" {
+        if rows.get(1).is_some_and(|row| row[0] == ids[1] && row[1] == "busy") {
             break;
         }
         assert!(sos::clock::monotonic_ns() < end_ns, "the worker never works: {rows:?}");
