@@ -37,7 +37,7 @@ impl fmt::Display for Table<'_> {
 
 impl Table<'_> {
     fn line(&self, f: &mut fmt::Formatter<'_>, counted: &Counted, row: &Row) -> fmt::Result {
-        for (class, counts) in classes(row) {
+        for (class, counts) in classes(counted, row) {
             let (stores, rmw, loads) = counted.per_request(&counts);
             if stores + rmw < PRINTED_FROM && (loads < PRINTED_FROM || class != Class::Shared) {
                 continue;
@@ -58,9 +58,9 @@ impl Table<'_> {
 }
 
 /// One row's counts by class; the first one is what scaling depends on.
-fn classes(row: &Row) -> [(Class, Counts); 4] {
+fn classes(counted: &Counted, row: &Row) -> [(Class, Counts); 4] {
     [
-        (Class::of(row), row.shared),
+        (counted.class_of(row), row.shared),
         (Class::Pair, row.pairs),
         (Class::Background, row.background),
         (Class::ByBackground, row.by_background),
@@ -76,7 +76,7 @@ fn json(counted: &[Counted]) -> String {
         text.push_str("\"per_request\":[");
         let mut comma = "";
         for row in &one.report.rows {
-            for (class, counts) in classes(row) {
+            for (class, counts) in classes(one, row) {
                 if counts == Counts::default() {
                     continue;
                 }

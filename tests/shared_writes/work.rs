@@ -29,6 +29,8 @@ struct Work {
     database: &'static str,
     /// Rounds after which counting ends in any case.
     rounds_max: usize,
+    /// Each request waits for a flush of the log.
+    flushes: bool,
     /// The request of a connection in a round.
     request: MakeRequest,
 }
@@ -71,7 +73,8 @@ fn count(bed: &Bed, work: &Work, symbols: &mut Symbols) -> Counted {
         }
         first += ROUNDS;
         let (requests, report) = ((ROUNDS * CONNECTIONS) as u64, symbols.report());
-        let counted = Counted { name: work.name, requests, report };
+        let flushes = work.flushes;
+        let counted = Counted { name: work.name, flushes, requests, report };
         if first >= work.rounds_max || counted.complaint().is_none() {
             return counted;
         }
@@ -150,18 +153,19 @@ fn all() -> Vec<Work> {
 
 /// The workloads of a server with a data folder; the table is durable.
 fn durable() -> Vec<Work> {
-    vec![clean("durable point update", "Census", Box::new(point_update))]
+    let update = clean("durable point update", "Census", Box::new(point_update));
+    vec![Work { flushes: true, ..update }]
 }
 
 /// Returns a workload that is counted in one window.
 fn once(name: &'static str, database: &'static str, request: MakeRequest) -> Work {
-    Work { name, database, rounds_max: 0, request }
+    Work { name, database, rounds_max: 0, flushes: false, request }
 }
 
 /// Returns a workload that must have a window without shared writes.
 fn clean(name: &'static str, database: &'static str, request: MakeRequest) -> Work {
     let rounds_max = ROUNDS_WARM + WINDOWS_MAX * ROUNDS;
-    Work { name, database, rounds_max, request }
+    Work { name, database, rounds_max, flushes: false, request }
 }
 
 fn session_read(connection: usize, round: usize) -> Vec<u8> {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use ::session::SessionState;
-use ::session::describer::Describer;
+use ::session::describer::{Describer, ViewColumn};
 use binder::expr::bind_condition;
 use binder::query::bind_query;
 use binder::{Binder, BinderContext, Level, Source, SourceColumn};
@@ -13,10 +13,10 @@ use catalog::name::Name;
 use catalog::{ColumnDef, TableDef};
 use plan::expr::Register;
 use plan::program::Program;
+use plan::query::OutputColumn;
 use plan::sink::Traits;
 use tsql::ast::{self, StatementKind};
 use types::Result;
-use types::value::ColumnType;
 
 /// Returns the context for a leaf of a running program. `SessionState` and program are borrowed,
 /// the catalog is reference-counted: binding is not on the hot path.
@@ -135,7 +135,7 @@ pub fn bind_view(
     database: &str,
     schema: &str,
     name: &str,
-) -> Result<Vec<(String, ColumnType)>> {
+) -> Result<Vec<ViewColumn>> {
     let quote = |part: &str| part.replace(']', "]]");
     let text = format!("SELECT * FROM [{}].[{}]", quote(schema), quote(name));
     let batch = tsql::parse(&text, tsql::QuotedIdentifier::On)?;
@@ -146,7 +146,12 @@ pub fn bind_view(
     let context = bare_context(session, database);
     let mut binder = context.binder();
     let query = bind_query(&mut binder, &select.query)?;
-    Ok(query.output.into_iter().map(|c| (c.name.to_string(), c.expr.ty)).collect())
+    let column = |column: OutputColumn| ViewColumn {
+        name: column.name.to_string(),
+        ty: column.expr.ty,
+        traits: column.traits,
+    };
+    Ok(query.output.into_iter().map(column).collect())
 }
 
 /// Describes definitions by binding them.
@@ -161,7 +166,7 @@ impl Describer for Binding {
         database: &str,
         schema: &str,
         name: &str,
-    ) -> Result<Vec<(String, ColumnType)>> {
+    ) -> Result<Vec<ViewColumn>> {
         bind_view(session, database, schema, name)
     }
 

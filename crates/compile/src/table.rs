@@ -133,15 +133,15 @@ pub fn shape_of_view(
     view: &ModuleDef,
 ) -> Result<Arc<TableDef>> {
     let columns = view_columns(session, database, &view.schema, &view.name);
-    let columns = columns.into_iter().map(|(name, ty)| ColumnDef {
-        name,
-        ty,
+    let columns = columns.into_iter().map(|column| ColumnDef {
+        name: column.name,
+        ty: column.ty,
         user_type: None,
         identity: None,
         default: None,
         computed: None,
         row_guid: false,
-        numeric: false,
+        numeric: column.traits.numeric,
         sparse: false,
         generated: None,
         hidden: false,

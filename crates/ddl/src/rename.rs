@@ -254,11 +254,11 @@ fn column_of_view(
 ) -> Result<()> {
     let database = Arc::clone(&cx.session.identity.database);
     let columns = bind_view(cx.session, &database, &view.schema, &view.name)?;
-    let Some(ordinal) = columns.iter().position(|(name, _)| Name::same(name, column)) else {
+    let Some(ordinal) = columns.iter().position(|c| Name::same(&c.name, column)) else {
         return Err(not_found(Renamed::Column, old, cx));
     };
     let mut taken = columns.iter().enumerate().filter(|(at, _)| *at != ordinal);
-    if taken.any(|(_, (name, _))| Name::same(name, new)) {
+    if taken.any(|(_, c)| Name::same(&c.name, new)) {
         return Err(Msg::NewNameInUse(new, "COLUMN").into());
     }
     if is_named_by_bound(view.database_id, (&view.name, Some(column)), Some(view.id), cx) {
@@ -270,7 +270,7 @@ fn column_of_view(
     };
     let span = definition.name.span;
     let ident = |name: &str| ast::Ident::new(name, ast::Quoting::Brackets, span);
-    definition.columns = columns.iter().map(|(name, _)| ident(name)).collect();
+    definition.columns = columns.iter().map(|c| ident(&c.name)).collect();
     definition.columns[ordinal] = ident(new);
     replace_view(next, cx)
 }

@@ -13,8 +13,10 @@ use ::catalog::{
     Catalog, ColumnDef, Database, ForeignKeyDef, Generated, IndexConstraint, IndexDef, ModuleDef,
     Object, ParameterDef, TableDef, Versioning,
 };
+use ::plan::sink::Traits;
 use ::plan::view::SystemView;
 use ::session::SessionState;
+use ::session::describer::ViewColumn;
 
 /// An object: a row of `sys.objects`.
 #[derive(Clone, Debug)]
@@ -227,6 +229,8 @@ pub struct ColumnRow {
     pub user_type_id: i32,
     /// Schema and name of the column's alias type, if it has one.
     pub alias: Option<(String, String)>,
+    /// What a view's column has from the table's column that it is, and a table's column itself.
+    pub traits: Traits,
     /// The column's definition; `None` for a view's column.
     pub definition: Option<ColumnDef>,
 }
@@ -276,15 +280,19 @@ fn push_view_columns(
     rows: &mut Vec<ColumnRow>,
 ) {
     let columns = view_columns(session, database, &view.schema, &view.name);
-    rows.extend((1..).zip(columns).map(|(id, (name, ty))| ColumnRow {
+    rows.extend((1..).zip(columns).map(|(id, column)| ColumnRow {
         object_id: view.id,
         schema: view.schema.clone(),
         table: view.name.clone(),
         id,
-        name,
-        ty,
-        user_type_id: ty.data_type.user_type_id(),
+        name: column.name,
+        ty: column.ty,
+        user_type_id: match column.traits.numeric {
+            true => NUMERIC_ID,
+            false => column.ty.data_type.user_type_id(),
+        },
         alias: None,
+        traits: column.traits,
         definition: None,
     }));
 }
@@ -306,6 +314,7 @@ pub fn push_columns(database: &Database, table: &TableDef, rows: &mut Vec<Column
             ty: column.ty,
             user_type_id,
             alias,
+            traits: Traits::of(column),
             definition: Some(column.clone()),
         });
     }
@@ -328,6 +337,7 @@ fn push_system_columns((object_id, view): (i32, &dyn SystemView), rows: &mut Vec
         ty,
         user_type_id: ty.data_type.user_type_id(),
         alias: None,
+        traits: Traits::default(),
         definition: None,
     }));
 }
@@ -349,13 +359,13 @@ const NUMERIC_ID: i32 = 108;
 /// `user_type_id` of the type `sysname`.
 pub const SYSNAME_ID: i32 = 256;
 
-/// Returns names and types of a view's columns by binding its query; empty if it no longer binds.
+/// Returns a view's columns by binding its query; empty if it no longer binds.
 pub fn view_columns(
     session: &SessionState,
     database: &Database,
     schema: &str,
     name: &str,
-) -> Vec<(String, ColumnType)> {
+) -> Vec<ViewColumn> {
     let describer = session.instance.describer;
     describer.view_columns(session, &database.name, schema, name).unwrap_or_default()
 }
@@ -535,7 +545,7 @@ impl ColumnRow {
 
     /// `system_type_id`: 108 if declared as `numeric`, otherwise the type's own number.
     pub fn system_type_id(&self) -> u8 {
-        match self.is(|d| d.numeric) {
+        match self.traits.numeric {
             true => u8::try_from(NUMERIC_ID).unwrap_or(u8::MAX),
             false => self.ty.data_type.system_type_id(),
         }
@@ -543,7 +553,7 @@ impl ColumnRow {
 
     /// Returns the type's name as declared: `numeric` or `decimal`.
     pub fn type_name(&self) -> &'static str {
-        match self.is(|d| d.numeric) {
+        match self.traits.numeric {
             true => "numeric",
             false => self.ty.data_type.name(),
         }
@@ -761,7 +771,7 @@ pub fn columns_of_object(
         Object::Table(table) => table.columns.iter().map(|column| column.name.clone()).collect(),
         Object::View(view) => {
             let columns = view_columns(session, database, &view.schema, &view.name);
-            columns.into_iter().map(|(name, _)| name).collect()
+            columns.into_iter().map(|column| column.name).collect()
         }
         Object::Procedure(_)
         | Object::Function(_)

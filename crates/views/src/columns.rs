@@ -30,7 +30,7 @@ pub(crate) const COLUMNS: &[Column<ColumnRow>] = &[
         bit(padded && !r.is(|d| d.trims))
     }),
     col("is_rowguidcol", BIT, |r| bit(r.is(|d| d.row_guid))),
-    col("is_identity", BIT, |r| bit(r.is(|d| d.identity.is_some()))),
+    col("is_identity", BIT, |r| bit(r.traits.identity)),
     col("is_computed", BIT, |r| bit(r.is(|d| d.computed.is_some()))),
     col("is_filestream", BIT, |_| bit(false)),
     opt("is_replicated", BIT, |_| bit(false)),

@@ -1,4 +1,5 @@
-//! `sys.identity_columns`: identity columns, their seeds, increments and last values.
+//! `sys.identity_columns`: identity columns, their seeds, increments and last values; columns of
+//! views that are identity columns of tables, without them.
 
 use types::Family;
 use types::value::ColumnType;
@@ -29,7 +30,7 @@ const COLUMNS: &[Column<Row>] = &[
         ))
     }),
     col("is_rowguidcol", BIT, |r| bit(r.column.is(|d| d.row_guid))),
-    col("is_identity", BIT, |r| bit(r.column.is(|d| d.identity.is_some()))),
+    col("is_identity", BIT, |r| bit(r.column.traits.identity)),
     col("is_computed", BIT, |r| bit(r.column.is(|d| d.computed.is_some()))),
     col("is_filestream", BIT, |_| bit(false)),
     opt("is_replicated", BIT, |_| bit(false)),
@@ -55,7 +56,7 @@ const COLUMNS: &[Column<Row>] = &[
     opt("graph_type_desc", nv(60), |_| Value::Null),
     opt("seed_value", VARIANT, |r| variant(r.seed, &r.column)),
     opt("increment_value", VARIANT, |r| variant(r.increment, &r.column)),
-    opt("last_value", VARIANT, |r| r.last.map_or(Value::Null, |n| variant(n, &r.column))),
+    opt("last_value", VARIANT, |r| variant(r.last, &r.column)),
     opt("is_not_for_replication", BIT, |r| bit(r.column.is(|d| d.not_for_replication))),
 ];
 
@@ -73,13 +74,15 @@ fn read(scope: &Scope<'_>) -> Rows {
 
 struct Row {
     column: ColumnRow,
-    seed: i64,
-    increment: i64,
+    /// `None`, as the next two, for a view's column.
+    seed: Option<i64>,
+    increment: Option<i64>,
     last: Option<i64>,
 }
 
 /// Converts a number to `sql_variant`, with the column's type inside.
-fn variant(number: i64, column: &ColumnRow) -> Value {
+fn variant(number: Option<i64>, column: &ColumnRow) -> Value {
+    let Some(number) = number else { return Value::Null };
     let from = ColumnType::nullable(DataType::BigInt);
     let options = types::ConvertOptions::default();
     let value = Value::BigInt(number);
@@ -92,9 +95,10 @@ fn variant(number: i64, column: &ColumnRow) -> Value {
 fn items(scope: &Scope<'_>) -> Vec<Row> {
     let tables = tables(scope.session, scope.database);
     let row = |column: ColumnRow| {
-        let (seed, increment) = column.definition.as_ref()?.identity?;
-        let table = tables.iter().find(|t| t.id == column.object_id)?;
-        Some(Row { last: last_identity(table), column, seed, increment })
+        let identity = column.definition.as_ref().and_then(|d| d.identity);
+        let table = tables.iter().find(|t| t.id == column.object_id);
+        let last = table.and_then(|table| last_identity(table));
+        Row { column, seed: identity.map(|(seed, _)| seed), increment: identity.map(|i| i.1), last }
     };
-    columns(scope).into_iter().filter_map(row).collect()
+    columns(scope).into_iter().filter(|column| column.traits.identity).map(row).collect()
 }

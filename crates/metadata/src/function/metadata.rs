@@ -274,7 +274,7 @@ fn column_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> R
         "allowsnull" => flag(column.ty.nullable),
         "columnid" => Value::Int(column.id),
         "iscomputed" => flag(column.is(|c| c.computed.is_some())),
-        "isidentity" => flag(column.is(|c| c.identity.is_some())),
+        "isidentity" => flag(column.traits.identity),
         "isrowguidcol" => flag(column.is(|c| c.row_guid)),
         "issparse" => flag(column.is(|c| c.sparse)),
         "ishidden" => flag(column.is(|c| c.hidden)),
