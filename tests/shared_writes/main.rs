@@ -31,6 +31,7 @@ const AMORTISED: &[(&str, &str, f64)] = &[
 const OF_FLUSHES: &[(&str, &str, f64)] = &[
     ("log::commit::buffers::end_sleep", "a log thread that sleeps is woken once for a flush", 1.0),
     ("sos::park::lot::", "likewise", 2.0),
+    ("log::commit::buffers::announce", "the log thread looks at each slot once for a flush", 0.1),
 ];
 
 /// Shared writes per request that one owner, and all of them together, may have although there are
