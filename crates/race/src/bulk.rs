@@ -400,7 +400,7 @@ fn enter(race: &mut Race, name: &str, version: &str, command: String, settings: 
 
 fn own(settings: &Settings, place: Place) -> Result<(Way, String)> {
     let (kind, keeping, program) = (Kind::Clearway, Keeping::Memory, &*settings.clearway);
-    let start = Start { kind, keeping, program, place, disk: None };
+    let start = Start { kind, keeping, program, place, disk: None, extra: &[] };
     let (command, process) = start_process(&start)?;
     let target =
         Target { address: process.address().into(), login: own_login(), encrypt: Encrypt::Off };

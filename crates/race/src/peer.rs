@@ -33,11 +33,11 @@ const PASSWORD_VARIABLE: &str = "CLEARWAY_SA_PASSWORD";
 /// Memory for data, in MB, for servers that need a limit.
 const MEMORY_MB: u32 = 256;
 /// How long a listening server may take to accept logins, and to answer a query.
-const READY_MAX: Duration = Duration::from_secs(60);
+pub(crate) const READY_MAX: Duration = Duration::from_secs(60);
 /// How often starting a server is attempted.
 const STARTS_MAX: u32 = 2;
 const PATIENCE: Duration = Duration::from_secs(10);
-const STEP: Duration = Duration::from_millis(100);
+pub(crate) const STEP: Duration = Duration::from_millis(100);
 
 /// A kind of server that a race starts itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -285,17 +285,20 @@ pub(crate) struct Start<'a> {
     pub(crate) place: Place,
     /// The folder in which its own is made; `None` for that of temporary files.
     pub(crate) disk: Option<&'a Path>,
+    /// Arguments behind those that every race gives it.
+    pub(crate) extra: &'a [&'a str],
 }
 
 /// Starts a server of a kind; returns the command as text, and the server.
 pub(crate) fn start_process(start: &Start<'_>) -> Result<(String, PeerProcess)> {
-    let Start { kind, keeping, program, place, disk } = *start;
+    let Start { kind, keeping, program, place, disk, extra } = *start;
     let mut tries_left = STARTS_MAX;
     loop {
         tries_left -= 1;
         let folder = Folder::new(disk, kind.name())?;
         let port = free_port()?;
-        let (command, stop) = command((kind, keeping), program, &folder, port)?;
+        let (mut command, stop) = command((kind, keeping), program, &folder, port)?;
+        command.args(extra);
         let shown = shown(&command, folder.path());
         match PeerProcess::start(command, folder, port, stop, place) {
             // Another process may have taken the port in the meantime.
