@@ -11,7 +11,7 @@ use load::process::Place;
 use crate::bulk::{self, Bulk, BulkLap};
 use crate::client::{Until, new_histogram};
 use crate::keeping::Keeping;
-use crate::peer::{Kind, Peer, Start, TdsServer};
+use crate::peer::{Kind, MEMORY_MB, Peer, Start, TdsServer};
 use crate::work::{CONNECTIONS, Work};
 
 /// The error of a race that the user has stopped.
@@ -210,7 +210,8 @@ fn gather(
             let name = kind.label(*keeping);
             tell(&format!("{name}: starting"));
             let (kind, keeping, program) = (*kind, *keeping, &*program);
-            let start = Start { kind, keeping, program, place, disk, extra: &[] };
+            let memory_mb = MEMORY_MB;
+            let start = Start { kind, keeping, program, place, disk, memory_mb, extra: &[] };
             add(name, race, Peer::start(&start, idle));
         }
     }

@@ -210,7 +210,7 @@ fn form_of(kind: u8) -> Option<Form> {
         3 | 9 => Form::Integer(4),
         8 => Form::Integer(8),
         7 | 12 => Form::Time,
-        0 | 246 | 253 | 254 => Form::Text,
+        0 | 246 | 249..=254 => Form::Text,
         _ => return None,
     })
 }

@@ -51,6 +51,8 @@ pub const TPCC_WAREHOUSES_MAX: u32 = 9;
 const COMPARED_EACH: usize = 40;
 /// A folder in memory has at least this size if it is used.
 const SHARED_MEMORY_BYTES_MIN: u64 = 6 << 30;
+/// Memory for data, in MB, for servers that need a limit: all rows fit.
+const MEMORY_MB: u32 = 2_048;
 const SHARED_MEMORY: &str = "/dev/shm";
 
 /// What is called in a turn.
@@ -248,7 +250,8 @@ impl Peer {
         let disk = settings.durable.clone().or_else(shared_memory);
         let extra = extra(kind, keeping);
         tell(&format!("{}: starting", kind.name()));
-        let start = Start { kind, keeping, program, place, disk: disk.as_deref(), extra };
+        let (disk, memory_mb) = (disk.as_deref(), MEMORY_MB);
+        let start = Start { kind, keeping, program, place, disk, memory_mb, extra };
         let (command, process) = start_process(&start)?;
         let make = || speaker(kind, keeping);
         let mut connection = first(&process, &make)?;
@@ -315,17 +318,15 @@ fn dialect(kind: Kind, keeping: Keeping) -> Dialect {
 /// Returns the arguments that this race gives a server: room for all data in memory.
 const fn extra(kind: Kind, keeping: Keeping) -> &'static [&'static str] {
     match (kind, keeping) {
-        (Kind::Postgres, _) => &["-c", "shared_buffers=2GB", "-c", "max_wal_size=8GB"],
+        (Kind::Postgres, _) => &["-c", "max_wal_size=8GB"],
         (Kind::MariaDb, Keeping::Memory) => &[
             "--transaction-isolation=READ-COMMITTED",
-            "--innodb-buffer-pool-size=2G",
             "--innodb-log-file-size=1G",
             "--innodb-flush-log-at-trx-commit=0",
             "--innodb-doublewrite=0",
         ],
         (Kind::MariaDb, Keeping::Delayed | Keeping::Durable) => &[
             "--transaction-isolation=READ-COMMITTED",
-            "--innodb-buffer-pool-size=2G",
             "--innodb-log-file-size=1G",
         ],
         (Kind::Clearway | Kind::Redis | Kind::Memcached, _) => &[],
