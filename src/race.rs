@@ -236,8 +236,11 @@ fn tds_server(arguments: &RaceArguments) -> Result<Option<TdsServer>, String> {
 fn race(arguments: &RaceArguments, settings: &Settings) -> Result<bool, String> {
     let found = watched(arguments, |tell, is_cut| race::run(settings, tell, is_cut))?;
     let heading = if found.is_durable { race::DURABLE_HEADING } else { race::HEADING };
-    let reports =
-        Reports { text: race::text(&found), json: race::json(&found), section: race::section(&found) };
+    let reports = Reports {
+        text: race::text(&found),
+        json: race::json(&found),
+        section: race::section(&found),
+    };
     write_all(arguments, heading, &reports).map(|()| found.failures.is_empty())
 }
 
@@ -280,9 +283,10 @@ fn write_all(arguments: &RaceArguments, heading: &str, reports: &Reports) -> Res
     // A closed stdout must not lose the files.
     let _ = std::io::stdout().lock().write_all(reports.text.as_bytes());
     let json = arguments.json.as_ref().map_or(Ok(()), |path| write(path, &reports.json));
-    let page = arguments.page.as_ref().map_or(Ok(()), |path| {
-        load::page::put_section(path, heading, &reports.section)
-    });
+    let page = arguments
+        .page
+        .as_ref()
+        .map_or(Ok(()), |path| load::page::put_section(path, heading, &reports.section));
     json.and(page)
 }
 

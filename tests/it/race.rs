@@ -76,7 +76,8 @@ fn transactions_of_tpcc_agree_on_all_servers_that_are_installed() {
         }
         !is_absent
     };
-    let peers: Vec<_> = ["clearway", "postgresql", "mariadb"].into_iter().filter(is_there).collect();
+    let peers: Vec<_> =
+        ["clearway", "postgresql", "mariadb"].into_iter().filter(is_there).collect();
     let names = peers.join(", ");
     for proof in [
         format!("loaded rows: 13 sums are the same on {names}"),

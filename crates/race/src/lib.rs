@@ -28,14 +28,14 @@ mod run;
 mod tpcc;
 mod work;
 
+pub use self::tpcc::{
+    TPCC_PEERS, TPCC_WAREHOUSES_MAX, TpccLap, TpccRace, TpccSettings, TpccWork, run_tpcc,
+    tpcc_json, tpcc_section, tpcc_text,
+};
+pub use ::tpcc::Scale;
 pub use bulk::{Bulk, BulkLap, DUCKDB, ROWS_MAX};
 pub use peer::{Kind, TdsServer};
 pub use report::{json, section, text};
-pub use self::tpcc::{
-    TPCC_PEERS, TPCC_WAREHOUSES_MAX, TpccLap, TpccRace, TpccSettings, TpccWork, run_tpcc, tpcc_json,
-    tpcc_section, tpcc_text,
-};
-pub use ::tpcc::Scale;
 pub use run::{Race, Settings, run};
 pub use work::Work;
 

@@ -331,7 +331,6 @@ fn command(start: &Start<'_>, folder: &Folder, port: u16) -> Result<(Command, St
     let is_in_memory = keeping == Keeping::Memory;
     let mut command = Command::new(program);
     let port = port.to_string();
-    let memory = format!("{memory_mb}mb");
     match kind {
         Kind::Clearway => {
             // As the current user: our program may be in a folder that others cannot enter.
@@ -362,16 +361,8 @@ fn command(start: &Start<'_>, folder: &Folder, port: u16) -> Result<(Command, St
         }
         Kind::Redis => {
             command.args(["--bind", "127.0.0.1", "--port", &port, "--save", ""]);
-            match keeping {
-                Keeping::Memory => command.args(["--appendonly", "no"]),
-                Keeping::Durable => {
-                    command.args(["--appendonly", "yes", "--appendfsync", "always"])
-                }
-                Keeping::Delayed => {
-                    command.args(["--appendonly", "yes", "--appendfsync", "everysec"])
-                }
-            };
-            command.args(["--maxmemory", &memory]).arg("--dir").arg(folder.path());
+            command.args(redis_log(keeping)).args(["--maxmemory", &format!("{memory_mb}mb")]);
+            command.arg("--dir").arg(folder.path());
         }
         Kind::Memcached => {
             command.args(["-l", "127.0.0.1", "-p", &port, "-U", "0", "-t", "1"]);
@@ -401,6 +392,15 @@ fn command(start: &Start<'_>, folder: &Folder, port: u16) -> Result<(Command, St
     folder.own(&mut command);
     // An interrupt ends PostgreSQL's sessions; a termination would wait for them.
     Ok((command, if kind == Kind::Postgres { Stop::Interrupt } else { Stop::Terminate }))
+}
+
+/// Returns Redis's options for its append-only file.
+const fn redis_log(keeping: Keeping) -> &'static [&'static str] {
+    match keeping {
+        Keeping::Memory => &["--appendonly", "no"],
+        Keeping::Durable => &["--appendonly", "yes", "--appendfsync", "always"],
+        Keeping::Delayed => &["--appendonly", "yes", "--appendfsync", "everysec"],
+    }
 }
 
 /// Returns an option whose value is a path.

@@ -37,8 +37,7 @@ fn names_are_made_of_syllables() {
 fn one_of_a_hundred_orders_asks_for_an_item_that_does_not_exist() {
     let mut draw = random(5);
     let all = 20_000;
-    let calls =
-        (0..all).map(|_| terminal(3, Lines::Drawn).input(Transaction::NewOrder, &mut draw));
+    let calls = (0..all).map(|_| terminal(3, Lines::Drawn).input(Transaction::NewOrder, &mut draw));
     let undone = calls.filter(|call| {
         let has_it = lines_of(call).last().is_some_and(|line| line.starts_with("999999"));
         assert_eq!(has_it, call.rolls_back);

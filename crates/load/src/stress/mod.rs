@@ -25,6 +25,7 @@ mod usl;
 mod work;
 mod workloads;
 
+pub use self::tpcc::{WAREHOUSES_MAX, tpcc_call};
 pub use driver::{Driver, Pace, Pool, Settings};
 pub use file::FileWork;
 pub use fleet::Fleet;
@@ -34,7 +35,6 @@ pub use random::Random;
 pub use report::{Level, Report};
 pub use source::{Prepared, Source};
 pub use tally::{Second, Tally};
-pub use self::tpcc::{WAREHOUSES_MAX, tpcc_call};
 pub use usl::Usl;
 pub use work::{Kind, Work};
 pub use workloads::Workload;

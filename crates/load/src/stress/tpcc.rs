@@ -1,9 +1,9 @@
 //! TPC-C's five transactions as requests: procedure calls with the inputs that the crate `tpcc`
 //! draws. The work itself is in procedures there.
 
+use ::tpcc::{Argument, Dialect, Lines, Scale, Terminal, Transaction};
 use tds::Reset;
 use tds::client::{self, ClientSettings, RpcBuilder};
-use ::tpcc::{Argument, Dialect, Lines, Scale, Terminal, Transaction};
 use types::{ColumnType, DataType, Length, Value};
 
 use super::random::Random;
@@ -42,7 +42,9 @@ pub fn tpcc_call(procedure: &str, arguments: &[Argument]) -> Vec<u8> {
     let call = RpcBuilder::new(ClientSettings::default()).call(&format!("dbo.{procedure}"));
     let add = |call: RpcBuilder, argument: &Argument| {
         let (data_type, value) = match &argument.value {
-            ::tpcc::Value::Number(number) => (DataType::Int, number.map_or(Value::Null, Value::Int)),
+            ::tpcc::Value::Number(number) => {
+                (DataType::Int, number.map_or(Value::Null, Value::Int))
+            }
             ::tpcc::Value::Text(text, characters) => (
                 DataType::NVarChar(Length::Limited(*characters)),
                 text.as_deref().map_or(Value::Null, Value::nvarchar),

@@ -32,10 +32,10 @@ use self::connection::Connection;
 use self::mariadb::MariaDbSpeaker;
 use self::postgres::PostgresSpeaker;
 use self::proof::{Counts, When};
+pub use self::report::{tpcc_json, tpcc_section, tpcc_text};
 use self::speaker::Speaker;
 use self::terminals::{Tally, Terminals};
 use self::transact::Transact;
-pub use self::report::{tpcc_json, tpcc_section, tpcc_text};
 use crate::Result;
 use crate::client::new_histogram;
 use crate::keeping::Keeping;
@@ -98,9 +98,9 @@ impl TpccWork {
     fn calls(self, of_mix: u32) -> u32 {
         let divisor = match self {
             Self::Mix
-            | Self::Only(
-                Transaction::NewOrder | Transaction::Payment | Transaction::OrderStatus,
-            ) => 1,
+            | Self::Only(Transaction::NewOrder | Transaction::Payment | Transaction::OrderStatus) => {
+                1
+            }
             Self::Only(Transaction::StockLevel) => 4,
             // Ten districts each, and it must not run out of orders.
             Self::Only(Transaction::Delivery) => 10,
@@ -271,7 +271,10 @@ impl Peer {
             command,
             settings: words(kind, keeping).to_owned(),
         };
-        Ok((Self { kind, terminals, connection, process, before, tally: Tally::default() }, entrant))
+        Ok((
+            Self { kind, terminals, connection, process, before, tally: Tally::default() },
+            entrant,
+        ))
     }
 
     /// Returns what must be the same on all servers, and fails if this one's rows are not consistent.
@@ -325,10 +328,9 @@ const fn extra(kind: Kind, keeping: Keeping) -> &'static [&'static str] {
             "--innodb-flush-log-at-trx-commit=0",
             "--innodb-doublewrite=0",
         ],
-        (Kind::MariaDb, Keeping::Delayed | Keeping::Durable) => &[
-            "--transaction-isolation=READ-COMMITTED",
-            "--innodb-log-file-size=1G",
-        ],
+        (Kind::MariaDb, Keeping::Delayed | Keeping::Durable) => {
+            &["--transaction-isolation=READ-COMMITTED", "--innodb-log-file-size=1G"]
+        }
         (Kind::Clearway | Kind::Redis | Kind::Memcached, _) => &[],
     }
 }
@@ -377,7 +379,8 @@ fn is_large(mounts: &str) -> bool {
     let [_, _, "tmpfs", options, ..] = fields[..] else { return false };
     let size = options.split(',').find_map(|option| option.strip_prefix("size="));
     let kilobytes = size.map(|size| size.strip_suffix('k').and_then(|it| it.parse::<u64>().ok()));
-    kilobytes.is_none_or(|kilobytes| kilobytes.is_some_and(|it| it << 10 >= SHARED_MEMORY_BYTES_MIN))
+    kilobytes
+        .is_none_or(|kilobytes| kilobytes.is_some_and(|it| it << 10 >= SHARED_MEMORY_BYTES_MIN))
 }
 
 /// Compares the rows of all servers with those of the first.
@@ -452,7 +455,8 @@ fn lap(
     let mut samples: Vec<Samples> = peers.iter().map(|_| Samples::new()).collect();
     let mut failed: Vec<usize> = Vec::new();
     // The first turns fill caches and are not counted.
-    let turns = std::iter::once((0, warmup)).chain((1..=settings.rounds).map(|round| (round, calls)));
+    let turns =
+        std::iter::once((0, warmup)).chain((1..=settings.rounds).map(|round| (round, calls)));
     for (round, calls) in turns {
         tell(&format!("{}: round {round} of {}", work.name(), settings.rounds));
         let there = 0..peers.len();

@@ -137,14 +137,8 @@ mod tests {
     #[test]
     fn counts_grow_by_what_was_acknowledged() {
         let before = Counts { orders: 300, new_orders: 90, history: 300, cents: 30_000_000 };
-        let tally = Tally {
-            orders: 7,
-            rolled_back: 1,
-            payments: 5,
-            cents: 1_234,
-            delivered: 10,
-            reads: 3,
-        };
+        let tally =
+            Tally { orders: 7, rolled_back: 1, payments: 5, cents: 1_234, delivered: 10, reads: 3 };
         let after = Counts { orders: 307, new_orders: 87, history: 305, cents: 30_001_234 };
         assert_eq!(before.after(&tally), after);
     }

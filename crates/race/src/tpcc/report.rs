@@ -12,17 +12,8 @@ use crate::run::{as_float, median};
 /// The CPU per New-Order of Clearway beside PostgreSQL's, at most.
 const CPU_MAX: f64 = 0.25;
 /// The heads of the columns.
-const HEADS: [&str; 9] = [
-    "work",
-    "peer",
-    "CPU us",
-    "(range)",
-    "of ours",
-    "calls/s",
-    "p50 ms",
-    "p99 ms",
-    "repeated",
-];
+const HEADS: [&str; 9] =
+    ["work", "peer", "CPU us", "(range)", "of ours", "calls/s", "p50 ms", "p99 ms", "repeated"];
 /// The text before the figures, which a reader needs to understand them.
 const LEGEND: &str = "CPU is the server's per call, all of its processes, median of the turns; \"of ours\" is its multiple of \
     Clearway's in the same turn, median of the pairs. Derived from TPC-C, without its keying and think times: not an audited \

@@ -310,7 +310,7 @@ mod tests {
         let order = row(&["3001", "(time)", "BARBARBAR", "GC", "0.1", "0.1", "0.1", "7.00"]);
         let mut tally = Tally::default();
         let call = Call { rolls_back: false, ..example(Transaction::NewOrder) };
-        assert_eq!(check(&call, &[order.clone()], &mut tally), Ok(()));
+        assert_eq!(check(&call, std::slice::from_ref(&order), &mut tally), Ok(()));
         assert!(check(&call, &[row(&[NOT_VALID])], &mut tally).is_err());
         let undone = Call { rolls_back: true, ..call };
         assert!(check(&undone, &[order], &mut tally).is_err(), "it must be rolled back");
