@@ -263,7 +263,7 @@ struct Reports {
     section: String,
 }
 
-/// Runs a race that tells its progress and ends at Ctrl-C.
+/// Runs a race that prints its progress and ends at Ctrl-C.
 fn watched<T>(
     arguments: &RaceArguments,
     run: impl FnOnce(&mut dyn FnMut(&str), &dyn Fn() -> bool) -> T,

@@ -31,7 +31,7 @@ pub enum Lines {
 /// A call of a transaction's procedure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The transaction.
+    /// The transaction that is called.
     pub transaction: Transaction,
     /// The arguments, in the order of the procedure's parameters.
     pub arguments: Vec<Argument>,
@@ -46,7 +46,7 @@ pub struct Call {
 pub struct Argument {
     /// The parameter's name in T-SQL, without `@`.
     pub name: &'static str,
-    /// The value.
+    /// The value, or NULL.
     pub value: Value,
 }
 

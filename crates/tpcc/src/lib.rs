@@ -32,7 +32,7 @@ pub enum Transaction {
 }
 
 impl Transaction {
-    /// Every transaction.
+    /// Every transaction, in the order of the specification.
     pub const ALL: [Self; 5] =
         [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
 

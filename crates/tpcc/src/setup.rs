@@ -15,7 +15,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Returns the specification's numbers of rows (clause 4.3.3) for so many warehouses.
+    /// Returns the specification's numbers of rows (clause 4.3.3) for this number of warehouses.
     pub const fn full(warehouses: u32) -> Self {
         Self { warehouses, items: 100_000, customers: 3_000 }
     }

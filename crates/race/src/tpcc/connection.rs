@@ -12,7 +12,7 @@ use crate::client::{send, wait_for};
 /// Size of a receive buffer.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// An open connection.
+/// An open connection to a server.
 pub(crate) struct Connection {
     pub(crate) socket: Socket,
     pub(crate) speaker: Box<dyn Speaker>,

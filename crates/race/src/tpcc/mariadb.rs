@@ -195,7 +195,7 @@ fn take_text<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 /// The types of values that a row can have here.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// An integer of so many bytes.
+    /// An integer of this number of bytes.
     Integer(usize),
     /// A date with a time, whose length is in front.
     Time,

@@ -60,12 +60,12 @@ const SHARED_MEMORY: &str = "/dev/shm";
 pub enum TpccWork {
     /// All transactions, in the proportion of the specification.
     Mix,
-    /// One transaction.
+    /// Calls of one transaction.
     Only(Transaction),
 }
 
 impl TpccWork {
-    /// Returns all works.
+    /// Returns every kind of work.
     pub fn all() -> impl Iterator<Item = Self> {
         std::iter::once(Self::Mix).chain(Transaction::ALL.map(Self::Only))
     }
@@ -94,7 +94,7 @@ impl TpccWork {
         transaction
     }
 
-    /// Returns the calls of a turn, where a turn of the mix has so many: some take longer.
+    /// Returns the calls of a turn, given those of a turn of the mix: some take longer.
     fn calls(self, of_mix: u32) -> u32 {
         let divisor = match self {
             Self::Mix
@@ -132,7 +132,7 @@ pub const TPCC_PEERS: [Kind; 3] = [Kind::Clearway, Kind::Postgres, Kind::MariaDb
 /// The results of one peer in one kind of work.
 #[derive(Clone, Debug)]
 pub struct TpccLap {
-    /// What was called.
+    /// The transactions that were called.
     pub work: TpccWork,
     /// Name of the peer.
     pub name: String,

@@ -69,7 +69,7 @@ pub(crate) struct Counts {
 /// When sums are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
-    /// Before any call.
+    /// When the rows are loaded, before any call.
     Loaded,
     /// After the same calls on all servers.
     Called,

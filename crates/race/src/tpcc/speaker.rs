@@ -20,7 +20,7 @@ pub(crate) type Row = Vec<String>;
 pub(crate) struct Refusal {
     /// The server's code of the error; empty if the answer could not be read.
     pub(crate) code: String,
-    /// The message.
+    /// The server's message, without its code.
     pub(crate) text: String,
 }
 

@@ -26,7 +26,7 @@ const ANSWERS_BEFORE_LOOK: u64 = 256;
 const HEAD_COLUMNS: usize = 5;
 const LINE_COLUMNS: usize = 10;
 
-/// What was acknowledged.
+/// What the answers have acknowledged, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     /// New-Orders that were committed, and those that were rolled back as they have to be.
@@ -37,7 +37,7 @@ pub(crate) struct Tally {
     pub(crate) cents: i64,
     /// Orders that were delivered.
     pub(crate) delivered: u64,
-    /// Order-Status and Stock-Level.
+    /// Calls of Order-Status and Stock-Level.
     pub(crate) reads: u64,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Terminals {
     idle: Idle,
 }
 
-/// One terminal.
+/// A terminal, with its connection.
 struct Lane {
     connection: Connection,
     terminal: Terminal,
@@ -121,7 +121,7 @@ impl Terminals {
         self.lanes.len()
     }
 
-    /// Calls so many transactions on each terminal; ends at the first wrong answer.
+    /// Makes `each` calls on every terminal; ends at the first wrong answer.
     pub(crate) fn run(
         &mut self,
         work: TpccWork,
