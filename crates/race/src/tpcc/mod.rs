@@ -216,7 +216,7 @@ pub fn run_tpcc(
         if is_cut() {
             break;
         }
-        match Peer::start(*kind, &program, settings, (place, idle), tell) {
+        match Peer::start((*kind, &program), settings, (place, idle), tell, is_cut) {
             Ok((peer, entrant)) => {
                 race.entrants.push(entrant);
                 peers.push(peer);
@@ -224,27 +224,35 @@ pub fn run_tpcc(
             Err(why) => race.failures.push((kind.name().to_owned(), why)),
         }
     }
+    if is_cut() {
+        return stopped(race);
+    }
     compare(&mut race, &mut peers, When::Loaded, tell);
     compare_answers(&mut race, &mut peers, tell);
     for work in TpccWork::all() {
         lap(work, settings, &mut race, &mut peers, tell, is_cut);
     }
     if is_cut() {
-        race.failures.push(("the race".to_owned(), STOPPED.to_owned()));
-        return race;
+        return stopped(race);
     }
     compare(&mut race, &mut peers, When::Called, tell);
+    race
+}
+
+/// Returns a race that the user has stopped.
+fn stopped(mut race: TpccRace) -> TpccRace {
+    race.failures.push(("the race".to_owned(), STOPPED.to_owned()));
     race
 }
 
 impl Peer {
     /// Starts a server and loads its rows.
     fn start(
-        kind: Kind,
-        program: &Path,
+        (kind, program): (Kind, &Path),
         settings: &TpccSettings,
         (place, idle): (Place, Idle),
         tell: &mut dyn FnMut(&str),
+        is_cut: &dyn Fn() -> bool,
     ) -> Result<(Self, Entrant)> {
         let keeping = if settings.durable.is_some() { Keeping::Durable } else { Keeping::Memory };
         let disk = settings.durable.clone().or_else(shared_memory);
@@ -261,6 +269,9 @@ impl Peer {
             connection.ask("use race")?;
         }
         for statement in dialect(kind, keeping).setup(settings.scale) {
+            if is_cut() {
+                return Err(STOPPED.to_owned());
+            }
             connection.ask(&statement)?;
         }
         let terminals = Terminals::open(process.address(), &make, settings.scale, idle)?;
