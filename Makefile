@@ -17,6 +17,8 @@
 # make race-setup  installs peers to race against: from Debian's packages, as root, and DuckDB into .venv
 # make race     Clearway beside those peers, on the same page and in target/race.json
 # make race-durable  Clearway beside those peers, all with durable writes, on the same page and in target/race-durable.json
+# make race-tpcc  TPC-C's transactions beside PostgreSQL and MariaDB, in memory and durable, on the same page and in
+#                 target/race-tpcc.json and target/race-tpcc-durable.json
 # make soak     five minutes of loads into columnstores, cancels and drops, then ten; memory must end as these began
 # make slt      sqllogictest: own files over the wire, and the public corpus's grammar against SQLite
 # make differential  10,000 statements made at random, against DuckDB, and 100,000 checks of Clearway against itself
@@ -53,7 +55,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-tpcc race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling
 build:
 	cargo build --release --locked
 
@@ -211,6 +213,11 @@ race-setup:
 race-durable:
 	cargo build --release --locked -p clearway
 	target/release/clearway race --durable target --json target/race-durable.json --page docs/benchmarks.md
+
+race-tpcc:
+	cargo build --release --locked -p clearway
+	target/release/clearway race --tpcc --json target/race-tpcc.json --page docs/benchmarks.md
+	target/release/clearway race --tpcc target --json target/race-tpcc-durable.json --page docs/benchmarks.md
 
 race:
 	cargo build --release --locked -p clearway

@@ -60,6 +60,44 @@ fn whoever_is_installed_races_and_nobody_is_left_behind() {
 }
 
 #[test]
+fn transactions_of_tpcc_agree_on_all_servers_that_are_installed() {
+    let folder = std::env::temp_dir().join(format!("clearway-race-tpcc-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let (json_file, page_file) = (folder.join("race.json"), folder.join("page.md"));
+    let (json_name, page_name) = (json_file.display().to_string(), page_file.display().to_string());
+    let arguments = ["race", "--tpcc", "--small", "--warehouses", "1", "--calls", "60"];
+    let reports = ["--rounds", "1", "-q", "--json", &json_name, "--page", &page_name];
+    let (code, out, err) = run(&[&arguments[..], &reports].concat());
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let is_there = |peer: &&str| {
+        let is_absent = out.contains(&format!("{peer}: not found: make race-setup installs it"));
+        if is_absent {
+            eprintln!("skipped: {peer} is not installed");
+        }
+        !is_absent
+    };
+    let peers: Vec<_> =
+        ["clearway", "postgresql", "mariadb"].into_iter().filter(is_there).collect();
+    let names = peers.join(", ");
+    for proof in [
+        format!("loaded rows: 13 sums are the same on {names}"),
+        format!("answers to 200 calls: the same on {names}"),
+        format!("rows are as acknowledged, and 10 sums are the same on {names}"),
+    ] {
+        assert!(out.contains(&proof), "{proof}: {out}");
+    }
+    let json = std::fs::read_to_string(&json_file).expect("was written");
+    for peer in peers {
+        let laps = json.matches(&format!("\"peer\":\"{peer}\"")).count();
+        assert_eq!(laps, 6, "the mix, and each transaction: {out}");
+    }
+    assert!(numbers(&json, "calls").iter().all(|calls| *calls >= 12.0), "{json}");
+    let page = std::fs::read_to_string(&page_file).expect("was written");
+    assert!(page.contains("## TPC-C beside PostgreSQL and MariaDB\n"), "{page}");
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
+#[test]
 fn a_server_that_runs_already_can_take_part_and_is_left_as_it_was() {
     let server = ServerProcess::start(&[]);
     let target = format!("127.0.0.1,{}", server.address.port());
@@ -146,7 +184,7 @@ fn a_server_that_does_not_say_its_cpu_races_without() {
 
 #[test]
 fn what_there_is_not_is_one_line() {
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 15] = [
         (&["fly"], "fly"),
         (&["--peers", "oracle"], "oracle"),
         (&["--rounds", "0"], "--rounds"),
@@ -156,6 +194,12 @@ fn what_there_is_not_is_one_line() {
         (&["--tds", "127.0.0.1,x", "--password", "p"], "--tds"),
         (&["--rows", "0"], "--rows"),
         (&["--encrypt", "on"], "--tds"),
+        (&["--warehouses", "2"], "--tpcc"),
+        (&["--tpcc", "--warehouses", "10"], "--warehouses"),
+        (&["--tpcc", "--calls", "0"], "--calls"),
+        (&["--tpcc", "--turn", "1s"], "--turn"),
+        (&["--tpcc", "--peers", "redis"], "redis"),
+        (&["get", "--clearway", "/no-such-file"], "/no-such-file"),
     ];
     for (arguments, named) in cases {
         let (code, out, err) = run(&[&["race"], arguments].concat());

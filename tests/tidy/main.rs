@@ -31,6 +31,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("parquet_io", 2),
     ("simdisk", 2),
     ("tds", 2),
+    ("tpcc", 2),
     ("verdict", 2),
     ("load", 3),
     ("log", 3),

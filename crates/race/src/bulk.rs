@@ -14,7 +14,7 @@ use sos::clock;
 use crate::Result;
 use crate::duckdb::DuckDb;
 use crate::keeping::Keeping;
-use crate::peer::{Kind, Start, TdsServer, own_login, start_process, version};
+use crate::peer::{Kind, MEMORY_MB, Start, TdsServer, own_login, start_process, version};
 use crate::process::PeerProcess;
 use crate::run::{Entrant, Race, Settings, as_float, median};
 
@@ -400,7 +400,8 @@ fn enter(race: &mut Race, name: &str, version: &str, command: String, settings: 
 
 fn own(settings: &Settings, place: Place) -> Result<(Way, String)> {
     let (kind, keeping, program) = (Kind::Clearway, Keeping::Memory, &*settings.clearway);
-    let start = Start { kind, keeping, program, place, disk: None };
+    let memory_mb = MEMORY_MB;
+    let start = Start { kind, keeping, program, place, disk: None, memory_mb, extra: &[] };
     let (command, process) = start_process(&start)?;
     let target =
         Target { address: process.address().into(), login: own_login(), encrypt: Encrypt::Off };

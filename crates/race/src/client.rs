@@ -381,7 +381,7 @@ fn log_in(target: &Target, buffer: &mut [u8]) -> Result<Link> {
 
 /// Sends a whole request.
 #[inline]
-fn send(socket: &Socket, mut rest: &[u8]) -> Result<()> {
+pub(crate) fn send(socket: &Socket, mut rest: &[u8]) -> Result<()> {
     while !rest.is_empty() {
         match socket.send(rest) {
             Ok(count) => rest = &rest[count..],
@@ -394,7 +394,7 @@ fn send(socket: &Socket, mut rest: &[u8]) -> Result<()> {
     Ok(())
 }
 
-fn wait_for(socket: &Socket, direction: Direction) -> Result<()> {
+pub(crate) fn wait_for(socket: &Socket, direction: Direction) -> Result<()> {
     let ready = poll_fd(socket, direction, Some(clock::deadline_ns(PATIENCE)));
     match ready.map_err(|error| format!("poll: {error}"))? {
         true => Ok(()),
@@ -403,7 +403,7 @@ fn wait_for(socket: &Socket, direction: Direction) -> Result<()> {
 }
 
 /// Waits for events; fails after a long time without any.
-fn wait(poller: &Poller, events: &mut Events, idle: Idle) -> Result<()> {
+pub(crate) fn wait(poller: &Poller, events: &mut Events, idle: Idle) -> Result<()> {
     if idle == Idle::Spin {
         let end_ticks = clock::now_ticks() + clock::duration_to_ticks(SPIN_MAX);
         while clock::now_ticks() < end_ticks {

@@ -74,7 +74,7 @@ fn ratio(ours: Option<f64>, theirs: Option<f64>) -> Option<f64> {
 }
 
 impl Verdict {
-    fn new(
+    pub(crate) fn new(
         what: &str,
         (side, limit): (&str, f64),
         found: Option<f64>,

@@ -10,6 +10,8 @@
 //! Work on many rows at once (`bulk`) runs on Clearway, DuckDB and TDS servers, one statement at a
 //! time.
 //!
+//! TPC-C's transactions (`tpcc`) run on the servers that have transactions.
+//!
 //! docs/race.md describes what is the same for all of them, and what is not.
 #![forbid(unsafe_code)]
 
@@ -23,8 +25,14 @@ mod process;
 mod protocol;
 mod report;
 mod run;
+mod tpcc;
 mod work;
 
+pub use self::tpcc::{
+    TPCC_PEERS, TPCC_WAREHOUSES_MAX, TpccLap, TpccRace, TpccSettings, TpccWork, run_tpcc,
+    tpcc_json, tpcc_section, tpcc_text,
+};
+pub use ::tpcc::Scale;
 pub use bulk::{Bulk, BulkLap, DUCKDB, ROWS_MAX};
 pub use peer::{Kind, TdsServer};
 pub use report::{json, section, text};
@@ -36,6 +44,12 @@ pub const HEADING: &str = "## Race against peers";
 
 /// The heading of that section for a race with durable writes.
 pub const DURABLE_HEADING: &str = "## Race with durable writes";
+
+/// The heading of the section that [`tpcc_section`] writes for a race in memory.
+pub const TPCC_HEADING: &str = "## TPC-C beside PostgreSQL and MariaDB";
+
+/// The heading of that section for a race with durable writes.
+pub const TPCC_DURABLE_HEADING: &str = "## TPC-C with durable writes";
 
 /// The result of this crate's functions; an error is a text for the user.
 pub(crate) type Result<T, E = String> = std::result::Result<T, E>;

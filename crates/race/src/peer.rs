@@ -31,13 +31,13 @@ use crate::work::{CONNECTIONS, Work};
 const PASSWORD: &str = "Race-Secret-Word1";
 const PASSWORD_VARIABLE: &str = "CLEARWAY_SA_PASSWORD";
 /// Memory for data, in MB, for servers that need a limit.
-const MEMORY_MB: u32 = 256;
+pub(crate) const MEMORY_MB: u32 = 256;
 /// How long a listening server may take to accept logins, and to answer a query.
-const READY_MAX: Duration = Duration::from_secs(60);
+pub(crate) const READY_MAX: Duration = Duration::from_secs(60);
 /// How often starting a server is attempted.
 const STARTS_MAX: u32 = 2;
 const PATIENCE: Duration = Duration::from_secs(10);
-const STEP: Duration = Duration::from_millis(100);
+pub(crate) const STEP: Duration = Duration::from_millis(100);
 
 /// A kind of server that a race starts itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -285,17 +285,22 @@ pub(crate) struct Start<'a> {
     pub(crate) place: Place,
     /// The folder in which its own is made; `None` for that of temporary files.
     pub(crate) disk: Option<&'a Path>,
+    /// Memory for its data in MB, if it needs a limit.
+    pub(crate) memory_mb: u32,
+    /// Arguments behind those that every race gives it.
+    pub(crate) extra: &'a [&'a str],
 }
 
 /// Starts a server of a kind; returns the command as text, and the server.
 pub(crate) fn start_process(start: &Start<'_>) -> Result<(String, PeerProcess)> {
-    let Start { kind, keeping, program, place, disk } = *start;
+    let Start { kind, place, disk, .. } = *start;
     let mut tries_left = STARTS_MAX;
     loop {
         tries_left -= 1;
         let folder = Folder::new(disk, kind.name())?;
         let port = free_port()?;
-        let (command, stop) = command((kind, keeping), program, &folder, port)?;
+        let (mut command, stop) = command(start, &folder, port)?;
+        command.args(start.extra);
         let shown = shown(&command, folder.path());
         match PeerProcess::start(command, folder, port, stop, place) {
             // Another process may have taken the port in the meantime.
@@ -321,16 +326,11 @@ fn maker(kind: Kind, keeping: Keeping) -> Maker {
 }
 
 /// Returns the command that serves, and the signal that ends it in order.
-fn command(
-    (kind, keeping): (Kind, Keeping),
-    program: &Path,
-    folder: &Folder,
-    port: u16,
-) -> Result<(Command, Stop)> {
+fn command(start: &Start<'_>, folder: &Folder, port: u16) -> Result<(Command, Stop)> {
+    let Start { kind, keeping, program, memory_mb, .. } = *start;
     let is_in_memory = keeping == Keeping::Memory;
     let mut command = Command::new(program);
     let port = port.to_string();
-    let memory = format!("{MEMORY_MB}mb");
     match kind {
         Kind::Clearway => {
             // As the current user: our program may be in a folder that others cannot enter.
@@ -357,24 +357,16 @@ fn command(
             for setting in settings {
                 command.args(["-c", setting]);
             }
-            command.args(["-c", &format!("shared_buffers={MEMORY_MB}MB")]);
+            command.args(["-c", &format!("shared_buffers={memory_mb}MB")]);
         }
         Kind::Redis => {
             command.args(["--bind", "127.0.0.1", "--port", &port, "--save", ""]);
-            match keeping {
-                Keeping::Memory => command.args(["--appendonly", "no"]),
-                Keeping::Durable => {
-                    command.args(["--appendonly", "yes", "--appendfsync", "always"])
-                }
-                Keeping::Delayed => {
-                    command.args(["--appendonly", "yes", "--appendfsync", "everysec"])
-                }
-            };
-            command.args(["--maxmemory", &memory]).arg("--dir").arg(folder.path());
+            command.args(redis_log(keeping)).args(["--maxmemory", &format!("{memory_mb}mb")]);
+            command.arg("--dir").arg(folder.path());
         }
         Kind::Memcached => {
             command.args(["-l", "127.0.0.1", "-p", &port, "-U", "0", "-t", "1"]);
-            command.args(["-m", &MEMORY_MB.to_string()]);
+            command.args(["-m", &memory_mb.to_string()]);
         }
         Kind::MariaDb => {
             let data = path_option("--datadir", &folder.path().join("data"));
@@ -393,13 +385,22 @@ fn command(
             command.arg(path_option("--pid-file", &folder.path().join("pid")));
             if !is_in_memory {
                 command.arg("--innodb-flush-log-at-trx-commit=1");
-                command.arg(format!("--innodb-buffer-pool-size={MEMORY_MB}M"));
             }
+            command.arg(format!("--innodb-buffer-pool-size={memory_mb}M"));
         }
     }
     folder.own(&mut command);
     // An interrupt ends PostgreSQL's sessions; a termination would wait for them.
     Ok((command, if kind == Kind::Postgres { Stop::Interrupt } else { Stop::Terminate }))
+}
+
+/// Returns Redis's options for its append-only file.
+const fn redis_log(keeping: Keeping) -> &'static [&'static str] {
+    match keeping {
+        Keeping::Memory => &["--appendonly", "no"],
+        Keeping::Durable => &["--appendonly", "yes", "--appendfsync", "always"],
+        Keeping::Delayed => &["--appendonly", "yes", "--appendfsync", "everysec"],
+    }
 }
 
 /// Returns an option whose value is a path.

@@ -106,7 +106,7 @@ fn absolute(folder: &Path) -> Result<PathBuf> {
     }
 }
 
-fn others_may_enter(folder: &Path) -> bool {
+pub(crate) fn others_may_enter(folder: &Path) -> bool {
     const ENTER: u32 = 0o001;
     let may_enter =
         |path: &Path| fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & ENTER != 0);

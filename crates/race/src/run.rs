@@ -11,11 +11,11 @@ use load::process::Place;
 use crate::bulk::{self, Bulk, BulkLap};
 use crate::client::{Until, new_histogram};
 use crate::keeping::Keeping;
-use crate::peer::{Kind, Peer, Start, TdsServer};
+use crate::peer::{Kind, MEMORY_MB, Peer, Start, TdsServer};
 use crate::work::{CONNECTIONS, Work};
 
 /// The error of a race that the user has stopped.
-const STOPPED: &str = "stopped";
+pub(crate) const STOPPED: &str = "stopped";
 /// The longest turn that only fills caches and is not counted.
 const WARMUP_MAX: Duration = Duration::from_millis(500);
 /// A server that uses at least this percentage of a CPU limits the rate.
@@ -120,15 +120,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 /// returns the results so far, with a failure that says so.
 pub fn run(settings: &Settings, tell: &mut dyn FnMut(&str), is_cut: &dyn Fn() -> bool) -> Race {
     let cpus = sos::sys::allowed_cpus();
-    let (place, idle, pinned) = match *cpus {
-        [server_cpu, .., client_cpu] => (
-            Place::Pinned { server_cpu, client_cpu },
-            Idle::Spin,
-            format!("servers on CPU {server_cpu}, client on CPU {client_cpu}"),
-        ),
-        // A client that spins would take the only CPU from the server.
-        _ => (Place::Anywhere, Idle::Sleep, "one CPU for servers and client together".to_owned()),
-    };
+    let (place, idle, pinned) = places(&cpus);
     let mut race = Race {
         facts: load::machine::facts(cpus.len()),
         plan: format!(
@@ -161,6 +153,19 @@ pub fn run(settings: &Settings, tell: &mut dyn FnMut(&str), is_cut: &dyn Fn() ->
         race.failures.push(("the race".to_owned(), STOPPED.to_owned()));
     }
     race
+}
+
+/// Returns where servers and client run, how the client waits, and both in words.
+pub(crate) fn places(cpus: &[usize]) -> (Place, Idle, String) {
+    match *cpus {
+        [server_cpu, .., client_cpu] => (
+            Place::Pinned { server_cpu, client_cpu },
+            Idle::Spin,
+            format!("servers on CPU {server_cpu}, client on CPU {client_cpu}"),
+        ),
+        // A client that spins would take the only CPU from the server.
+        _ => (Place::Anywhere, Idle::Sleep, "one CPU for servers and client together".to_owned()),
+    }
 }
 
 /// Starts the peers that are available.
@@ -204,7 +209,9 @@ fn gather(
         for keeping in keepings.iter().filter(|keeping| kind.can_keep(**keeping)) {
             let name = kind.label(*keeping);
             tell(&format!("{name}: starting"));
-            let start = Start { kind: *kind, keeping: *keeping, program: &program, place, disk };
+            let (kind, keeping, program) = (*kind, *keeping, &*program);
+            let memory_mb = MEMORY_MB;
+            let start = Start { kind, keeping, program, place, disk, memory_mb, extra: &[] };
             add(name, race, Peer::start(&start, idle));
         }
     }

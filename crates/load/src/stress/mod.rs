@@ -25,15 +25,16 @@ mod usl;
 mod work;
 mod workloads;
 
+pub use self::tpcc::{WAREHOUSES_MAX, tpcc_call};
 pub use driver::{Driver, Pace, Pool, Settings};
 pub use file::FileWork;
 pub use fleet::Fleet;
 pub(crate) use fleet::{Seconds, part, share};
 pub use input::{batches, call_of};
+pub use random::Random;
 pub use report::{Level, Report};
 pub use source::{Prepared, Source};
 pub use tally::{Second, Tally};
-pub use tpcc::WAREHOUSES_MAX;
 pub use usl::Usl;
 pub use work::{Kind, Work};
 pub use workloads::Workload;

@@ -2,18 +2,18 @@
 
 /// A fast generator of random numbers: xorshift64* (Vigna, 2016).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
     /// Makes a generator with this seed.
-    pub(super) const fn new(seed: u64) -> Self {
+    pub const fn new(seed: u64) -> Self {
         // Zero would stay zero; similar seeds must not begin with similar numbers.
         Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
     /// Returns 64 random bits.
     #[inline]
-    pub(super) fn bits(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -22,14 +22,14 @@ impl Random {
 
     /// Returns a number from 0 to below `bound`, which must not be 0.
     #[inline]
-    pub(super) fn below(&mut self, bound: u32) -> u32 {
+    pub fn below(&mut self, bound: u32) -> u32 {
         let high = self.bits() >> 32;
         // Multiplying by the bound is even enough for 32 bits, and needs no division.
         u32::try_from((high * u64::from(bound)) >> 32).unwrap_or(bound - 1)
     }
 
     /// Returns a number between two, both included.
-    pub(super) fn between(&mut self, from: i64, to: i64) -> i64 {
+    pub fn between(&mut self, from: i64, to: i64) -> i64 {
         let span = u128::from(to.abs_diff(from)) + 1;
         let drawn = (u128::from(self.bits()) * span) >> 64;
         from.wrapping_add(i64::try_from(drawn).unwrap_or(i64::MAX))
@@ -37,7 +37,7 @@ impl Random {
 
     /// Returns a number from 0 to below 1.
     #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
-    pub(super) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }

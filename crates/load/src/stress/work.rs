@@ -145,7 +145,7 @@ impl Work {
     /// Returns the kind of TPC-C's New-Orders, if the work is TPC-C.
     pub(super) fn new_orders(&self) -> Option<usize> {
         let is_one = |kind: &Kind| {
-            let wanted = tpcc::Transaction::NewOrder;
+            let wanted = ::tpcc::Transaction::NewOrder;
             matches!(&kind.maker, Some(Maker::Tpcc(requests)) if requests.transaction == wanted)
         };
         self.kinds.iter().position(is_one)

@@ -85,7 +85,7 @@ impl Workload {
                 let requests = |transaction| {
                     Kind::tpcc(tpcc::Requests { transaction, warehouses, reset: Reset::No })
                 };
-                tpcc::Transaction::ALL.map(requests).into()
+                ::tpcc::Transaction::ALL.map(requests).into()
             }
         })
     }

@@ -18,26 +18,26 @@ const PLUGIN: &str = "mysql_native_password";
 /// several results (also of statements), plug-ins.
 const ABILITIES: u32 = 1 | 2 | 0x200 | 0x2000 | 0x8000 | 0x2_0000 | 0x4_0000 | 0x8_0000;
 const UTF8MB4: u8 = 45;
-const HEADER_BYTES: usize = 4;
+pub(crate) const HEADER_BYTES: usize = 4;
 
 /// The first byte of each kind of packet.
-const OK: u8 = 0;
+pub(crate) const OK: u8 = 0;
 const END: u8 = 0xfe;
-const ERROR: u8 = 0xff;
+pub(crate) const ERROR: u8 = 0xff;
 /// An END packet is shorter than this; a row with the same first byte is longer.
 const END_BYTES_MAX: usize = 8;
 /// The status bit of an answer that another one follows.
 const MORE_RESULTS: u16 = 8;
 
 /// Command bytes of requests.
-const QUERY: u8 = 0x03;
-const PREPARE: u8 = 0x16;
-const EXECUTE: u8 = 0x17;
+pub(crate) const QUERY: u8 = 0x03;
+pub(crate) const PREPARE: u8 = 0x16;
+pub(crate) const EXECUTE: u8 = 0x17;
 
 /// Type bytes of parameters.
-const INT: u8 = 0x03;
+pub(crate) const INT: u8 = 0x03;
 const BLOB: u8 = 0xfc;
-const TEXT: u8 = 0xfd;
+pub(crate) const TEXT: u8 = 0xfd;
 
 /// Texts of the statements, in the order of [`Statement`].
 const STATEMENTS: [&str; 5] = [
@@ -237,14 +237,14 @@ impl MariaDb {
 }
 
 /// The packets of an answer, in order.
-struct Packets<'a> {
-    bytes: &'a [u8],
-    at: usize,
+pub(crate) struct Packets<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) at: usize,
 }
 
 impl<'a> Packets<'a> {
     /// Returns the next packet's payload, if it is whole.
-    fn next(&mut self) -> Option<&'a [u8]> {
+    pub(crate) fn next(&mut self) -> Option<&'a [u8]> {
         let header = self.bytes.get(self.at..)?.first_chunk::<HEADER_BYTES>()?;
         let length = u32::from_le_bytes([header[0], header[1], header[2], 0]);
         let begin = self.at + HEADER_BYTES;
@@ -255,13 +255,13 @@ impl<'a> Packets<'a> {
     }
 }
 
-fn is_end(payload: &[u8]) -> bool {
+pub(crate) fn is_end(payload: &[u8]) -> bool {
     payload.first() == Some(&END) && payload.len() <= END_BYTES_MAX
 }
 
 /// Reads to the end of the answer to preparing a statement: parameters and columns, each list with
 /// an end packet.
-fn end_of_prepared(packets: &mut Packets<'_>) -> Option<()> {
+pub(crate) fn end_of_prepared(packets: &mut Packets<'_>) -> Option<()> {
     let first = packets.next()?;
     let [OK, _, _, _, _, columns_low, columns_high, count_low, count_high, ..] = *first else {
         return Some(());
@@ -276,7 +276,7 @@ fn end_of_prepared(packets: &mut Packets<'_>) -> Option<()> {
 }
 
 /// Reads to the end of the last result.
-fn end_of_results(packets: &mut Packets<'_>) -> Option<()> {
+pub(crate) fn end_of_results(packets: &mut Packets<'_>) -> Option<()> {
     loop {
         let first = packets.next()?;
         let status = match first {
@@ -317,7 +317,7 @@ fn row_of(row: &[u8]) -> Option<Reply<'_>> {
 }
 
 /// Takes an integer of 1, 3, 4 or 9 bytes.
-fn take_count(bytes: &mut &[u8]) -> Option<u64> {
+pub(crate) fn take_count(bytes: &mut &[u8]) -> Option<u64> {
     let (first, rest) = bytes.split_first()?;
     let length = match first {
         0xfc => 2,
@@ -335,7 +335,7 @@ fn take_count(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 /// Returns a value with its length in front.
-fn sized(value: &[u8]) -> Vec<u8> {
+pub(crate) fn sized(value: &[u8]) -> Vec<u8> {
     const SMALL_MAX: usize = 250;
     let mut out = match (u8::try_from(value.len()), u16::try_from(value.len())) {
         (Ok(length), _) if value.len() <= SMALL_MAX => vec![length],
@@ -348,11 +348,11 @@ fn sized(value: &[u8]) -> Vec<u8> {
     out
 }
 
-fn command(kind: u8, text: &str) -> Vec<u8> {
+pub(crate) fn command(kind: u8, text: &str) -> Vec<u8> {
     packet(0, &[&[kind], text.as_bytes()].concat())
 }
 
-fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
     let [low, middle, high, _] = u32::try_from(payload.len()).unwrap_or(u32::MAX).to_le_bytes();
     let mut out = vec![low, middle, high, sequence];
     out.extend_from_slice(payload);
@@ -375,7 +375,7 @@ fn login() -> Vec<u8> {
 }
 
 /// Returns number and text of an error.
-fn error_text(payload: &[u8]) -> String {
+pub(crate) fn error_text(payload: &[u8]) -> String {
     const STATE_BYTES: usize = 6;
     let [_, low, high, text @ ..] = payload else { return "an error without a number".to_owned() };
     let text =

@@ -173,7 +173,7 @@ impl Protocol for Postgres {
 }
 
 /// Returns the messages of an answer: type and body.
-fn messages(answer: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+pub(crate) fn messages(answer: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut rest = answer;
     std::iter::from_fn(move || {
         let header = rest.first_chunk::<HEADER_BYTES>()?;
@@ -191,7 +191,7 @@ fn error_of(answer: &[u8]) -> Option<String> {
 }
 
 /// Returns severity, SQLSTATE and message of an error.
-fn error_text(body: &[u8]) -> String {
+pub(crate) fn error_text(body: &[u8]) -> String {
     let field = |wanted: u8| {
         let mut fields = body.split(|byte| *byte == 0);
         let found = fields.find(|field| field.first() == Some(&wanted));
@@ -252,7 +252,7 @@ fn prepare() -> Vec<u8> {
 }
 
 /// Returns a simple query message.
-fn query(text: &str) -> Vec<u8> {
+pub(crate) fn query(text: &str) -> Vec<u8> {
     let (mut body, mut out) = (Vec::new(), Vec::new());
     put_text(&mut body, text);
     put_message(&mut out, b'Q', &body);
@@ -281,13 +281,13 @@ fn execute(out: &mut Vec<u8>, statement: &str, values: &[&[u8]]) {
     put_message(out, b'S', &[]);
 }
 
-fn put_message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
+pub(crate) fn put_message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
     out.push(kind);
     out.extend_from_slice(&length_of(body.len()));
     out.extend_from_slice(body);
 }
 
-fn put_text(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
     out.push(0);
 }
@@ -297,7 +297,7 @@ fn length_of(body_bytes: usize) -> [u8; 4] {
     u32::try_from(body_bytes + 4).unwrap_or(u32::MAX).to_be_bytes()
 }
 
-fn count_of(count: usize) -> [u8; 2] {
+pub(crate) fn count_of(count: usize) -> [u8; 2] {
     u16::try_from(count).unwrap_or(u16::MAX).to_be_bytes()
 }
 

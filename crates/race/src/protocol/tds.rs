@@ -235,7 +235,7 @@ impl Protocol for Tds {
     }
 }
 
-fn batch(text: &str) -> Vec<u8> {
+pub(crate) fn batch(text: &str) -> Vec<u8> {
     client::batch(text, ClientSettings::default())
 }
 
