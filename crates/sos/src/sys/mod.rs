@@ -16,6 +16,7 @@ mod os_disk;
 mod other;
 mod poll;
 mod process;
+mod sends;
 mod signal;
 mod socket;
 mod switches;
@@ -58,6 +59,7 @@ pub use process::{
     CpuTimes, RunTimes, allowed_cpus, cpu_times, granted_memory_bytes, pin_to_cpu, pin_to_cpus,
     raise_open_files, random_bytes, read_file, resident_bytes, run_times, total_memory_bytes,
 };
+pub use sends::{SENDS_MAX, SendRing};
 pub use signal::{
     Stop, StopSignals, ask_to_stop, clear_signal_mask, ignore_sigpipe, ignore_sigxfsz, kill_group,
 };
