@@ -16,7 +16,6 @@ mod os_disk;
 mod other;
 mod poll;
 mod process;
-mod sends;
 mod signal;
 mod socket;
 mod switches;
@@ -59,11 +58,10 @@ pub use process::{
     CpuTimes, RunTimes, allowed_cpus, cpu_times, granted_memory_bytes, pin_to_cpu, pin_to_cpus,
     raise_open_files, random_bytes, read_file, resident_bytes, run_times, total_memory_bytes,
 };
-pub use sends::{SENDS_MAX, SendRing};
 pub use signal::{
     Stop, StopSignals, ask_to_stop, clear_signal_mask, ignore_sigpipe, ignore_sigxfsz, kill_group,
 };
-pub use socket::{Listener, Socket};
+pub use socket::{Listener, SENDS_MAX, SendRing, Socket};
 pub use switches::thread_cpu_ns;
 pub(crate) use switches::{RunBook, SwitchRing, armed_value, sequence_word, sequences_work};
 pub(crate) use task::thread_handle;

@@ -2,12 +2,13 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
+use std::os::fd::RawFd;
 
-use super::sends::Sends;
 use super::task::{Interrupt, Ready, Task, TaskWaker};
 use crate::sched::crew::SentItem;
 use crate::sync::Arc;
-use crate::sys::Events;
+use crate::sys::{Events, SendRing};
 
 /// Events fetched with one system call.
 const EVENTS_MAX: usize = if cfg!(test) { 4 } else { 64 };
@@ -55,6 +56,16 @@ impl Slot {
     fn is_free(&self) -> bool {
         self.interrupt.is_none()
     }
+}
+
+/// The answers that are to leave together.
+pub(super) struct Sends {
+    pub(super) ring: SendRing,
+    pub(super) bytes: Vec<u8>,
+    /// The descriptor and the place in `bytes` of each.
+    pub(super) pieces: Vec<(RawFd, Range<usize>)>,
+    /// The connection of each piece.
+    pub(super) tokens: Vec<Token>,
 }
 
 /// The data that only the scheduler's holder may touch.

@@ -35,8 +35,7 @@ use holder_cell::HolderCell;
 
 pub use counters::SchedulerCounts;
 pub use quantum::{QUANTUM, yield_if_quantum_due};
-pub use round_end::{RoundEnd, put_off_to_round_end};
-pub use sends::{send_at_round_end, take_unsent};
+pub use round_end::{RoundEnd, put_off_to_round_end, send_at_round_end, take_unsent};
 pub(in crate::sched) use shared::{Phase, Shared};
 pub use task::{Connection, Interrupt, Next, Ready, Task, TaskWaker};
 pub(in crate::sched) use worker::Worker;

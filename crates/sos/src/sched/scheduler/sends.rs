@@ -2,36 +2,24 @@
 //! in one system call.
 //!
 //! ```text
-//! task      send_at_round_end: others are ready? ─► copy the answer
+//! task      `send_at_round_end`: others are ready? ─► copy the answer
 //! holder    32 of them, no other task is ready, a wait, the end of a quantum,
 //!           a connection that ends, a task that has lately run for long ─► send all
 //! ```
 //! A send alone finds the kernel's code and data cold after the request's, and enters the kernel for
 //! one answer: docs/decisions/0401. What the kernel does not take goes back to its task.
 
-use std::ops::Range;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::RawFd;
 
-use super::connections::{Core, Token};
-use super::{Ready, Scheduler, Worker};
+use super::connections::{Core, Sends, Token};
+use super::{Ready, Scheduler};
 use crate::clock;
-use crate::sys::{SENDS_MAX, SendRing, Socket};
+use crate::sys::{SENDS_MAX, SendRing};
 
-/// A longer answer is sent at once.
-const ANSWER_BYTES_MAX: usize = 4096;
 /// What most answers do not exceed.
 const ANSWER_BYTES_USUAL: usize = 512;
 /// A task that has run for longer lets the answers before it leave first.
 const LONG_NS: u64 = 100_000;
-
-/// The answers that are to leave together.
-pub(super) struct Sends {
-    ring: SendRing,
-    bytes: Vec<u8>,
-    pieces: Vec<(RawFd, Range<usize>)>,
-    /// The connection of each piece.
-    tokens: Vec<Token>,
-}
 
 impl Sends {
     /// Returns `None` if the system lets nothing be sent together.
@@ -51,34 +39,6 @@ impl Sends {
     }
 }
 
-/// Keeps the answer of the running task until the answers of other ready tasks can leave with it.
-/// Returns false if there are none, or the answer is long: then the caller sends it. The task calls
-/// [`take_unsent`] before it sends anything else.
-#[must_use]
-pub fn send_at_round_end(socket: &Socket, bytes: &[u8]) -> bool {
-    Worker::with_current(|worker| {
-        let Some(worker) = worker else { return false };
-        let is_short = bytes.len() <= ANSWER_BYTES_MAX;
-        let fd = socket.as_fd().as_raw_fd();
-        // SAFETY: a worker in the middle of a task holds the scheduler; the closure does not give it
-        // up.
-        is_short
-            && unsafe {
-                worker.scheduler.core.with(|core| core.keep_answer(worker.task.get(), fd, bytes))
-            }
-    })
-}
-
-/// Sends the running task's answer if it was kept, and returns the part that the kernel did not take.
-#[must_use]
-pub fn take_unsent() -> Option<Vec<u8>> {
-    Worker::with_current(|worker| {
-        let worker = worker?;
-        // SAFETY: as above.
-        unsafe { worker.scheduler.core.with(|core| core.take_unsent(worker.task.get())) }
-    })
-}
-
 impl Scheduler {
     /// Sends the answers that were kept. Called by the holder.
     #[inline]
@@ -89,7 +49,7 @@ impl Scheduler {
 }
 
 impl Core {
-    fn keep_answer(&mut self, token: Token, fd: RawFd, bytes: &[u8]) -> bool {
+    pub(super) fn keep_answer(&mut self, token: Token, fd: RawFd, bytes: &[u8]) -> bool {
         let has_others = self.has_ready();
         let Some(sends) = &mut self.sends else { return false };
         if sends.pieces.is_empty() && !has_others {
@@ -140,7 +100,7 @@ impl Core {
         }
     }
 
-    fn take_unsent(&mut self, token: Token) -> Option<Vec<u8>> {
+    pub(super) fn take_unsent(&mut self, token: Token) -> Option<Vec<u8>> {
         if self.sends.as_ref().is_some_and(|sends| sends.tokens.contains(&token)) {
             self.send_all();
         }
