@@ -19,6 +19,7 @@ mod link;
 mod login;
 mod mars;
 mod output;
+mod put_off;
 mod request;
 mod scratch;
 mod shapes;
@@ -84,6 +85,8 @@ struct Side {
     refused: Option<Error>,
     /// The answer that waits for the log.
     held: Held,
+    /// Whether the last answer was left to the end of the scheduler's round.
+    is_put_off: bool,
     client: Peer,
     local: Peer,
     /// The connection's place in the count of connections; a session of a MARS connection has none.
@@ -125,6 +128,7 @@ impl Connection {
             stage: Stage::Opening,
             refused: None,
             held: Held::default(),
+            is_put_off: false,
             client,
             local,
             _seat: Some(seat),
@@ -303,8 +307,8 @@ impl Task for Connection {
     fn run(&mut self, ready: Ready, waker: &TaskWaker) -> Next {
         let mut scratch = Scratch::take();
         let was_open = self.side.is_open();
-        let mut outcome = Ok(());
-        if self.side.held.is_some() {
+        let mut outcome = self.side.settle_put_off(&mut scratch.io);
+        if outcome.is_ok() && self.side.held.is_some() {
             outcome = self.side.send_released(&mut scratch.io);
         }
         // A task that runs for its held answer alone has nothing to receive.
@@ -502,6 +506,7 @@ impl Side {
     /// client.
     fn end(&mut self, end: &End, io: &mut Io) {
         // What the client is still to get depends on the log; if that has failed, nothing is left.
+        let _ = self.settle_put_off(io);
         let _ = self.settle_held(io);
         io.writer.discard();
         match end {

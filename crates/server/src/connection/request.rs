@@ -78,6 +78,7 @@ impl Side {
         io: &mut Io,
     ) -> Result<(), End> {
         // A client that sends on without waiting gets its answers in order.
+        self.settle_put_off(io)?;
         self.settle_held(io)?;
         match step {
             Step::NeedMore => Ok(()),
@@ -283,6 +284,10 @@ impl Side {
 
     /// Sends the response whatever it depends on, waiting for a slow client.
     pub(super) fn send_at_once(&mut self, io: &mut Io) -> Result<(), End> {
+        self.settle_put_off(io)?;
+        if self.put_off(io) {
+            return Ok(());
+        }
         let Io { writer, sealed, .. } = io;
         let mut output = Output {
             link: &self.link,

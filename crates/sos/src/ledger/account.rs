@@ -526,6 +526,8 @@ impl Account {
         // before the edge, so that the work of the edge itself, if the thread was preempted, has
         // that label too.
         self.label.store(Label::Decode as u32, Ordering::Relaxed);
+        // A send before the request, or between two, is not the request's.
+        self.sent.store(0, Ordering::Relaxed);
         self.edge(RUNNING);
     }
 

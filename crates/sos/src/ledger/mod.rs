@@ -13,7 +13,8 @@
 //! ```
 //!
 //! The usual request has three edges (changes of state): the end of its receive, the start and the
-//! end of its send. The turn is the time between two requests.
+//! end of its send; or two, if its answer leaves with others: its own end is the second. The turn is
+//! the time between two requests.
 
 mod account;
 mod accounts;

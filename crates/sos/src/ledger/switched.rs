@@ -188,7 +188,9 @@ impl Account {
         self.cells[at].blocked.add(blocked);
         let rest = wall.wrapping_sub(runnable).wrapping_sub(blocked);
         self.correct_tops(at, runnable, blocked, rest);
-        (if rest > wall { 0 } else { rest }, end)
+        // The readings are of moments that differ a little. A stay that was on its CPU throughout may
+        // seem to be longer than it was, or one that was not to have less than nothing.
+        (positive(rest).min(wall), end)
     }
 
     /// Splits the waits since the last look; `off` is the time off the CPU of them and the present
@@ -294,4 +296,36 @@ fn signed_ticks(now_ns: u64, last_ns: u64) -> u64 {
 /// The value of a two's complement, or zero if it is negative.
 const fn positive(ticks: u64) -> u64 {
     if ticks.cast_signed() < 0 { 0 } else { ticks }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::BACKGROUND;
+    use super::super::watch::Watch;
+    use super::*;
+    use crate::xe::Emitter;
+
+    /// The ticks that a stay of a hundred microseconds counts under its label. Of them it was ready
+    /// but had no CPU for `ready_us`, and schedstat's time on a CPU is `error_ns` off.
+    fn kept(ready_us: u64, error_ns: i64) -> (u64, u64) {
+        let account = Account::with(7, "splits", Watch::blind(), None, Emitter::new(None, 7));
+        let (wall, now) = (clock::ns_to_ticks(100_000), clock::ns_to_ticks(1_000_000));
+        account.last[2].set(now - wall);
+        let on_cpu_ns = (100_000 - ready_us * 1_000).saturating_add_signed(error_ns);
+        let looked = (on_cpu_ns, ready_us * 1_000, now);
+        let (on_cpu, end) = account.split(BACKGROUND, wall, now, looked);
+        assert_eq!(end, now);
+        (clock::ticks_to_ns(on_cpu), clock::ticks_to_ns(wall))
+    }
+
+    #[test]
+    fn a_stay_keeps_the_time_on_its_cpu_whatever_the_error_of_a_reading() {
+        for error_ns in [-300, 0, 300] {
+            let (kept_ns, wall_ns) = kept(0, error_ns);
+            assert!(kept_ns <= wall_ns && wall_ns - kept_ns < 400, "{kept_ns} at {error_ns}");
+            let (kept_ns, _) = kept(60, error_ns);
+            assert!(kept_ns.abs_diff(40_000) < 400, "{kept_ns} at {error_ns}");
+        }
+        assert_eq!(kept(100, -300).0, 0);
+    }
 }

@@ -61,7 +61,7 @@ pub use process::{
 pub use signal::{
     Stop, StopSignals, ask_to_stop, clear_signal_mask, ignore_sigpipe, ignore_sigxfsz, kill_group,
 };
-pub use socket::{Listener, Socket};
+pub use socket::{Listener, SENDS_MAX, SendRing, Socket};
 pub use switches::thread_cpu_ns;
 pub(crate) use switches::{RunBook, SwitchRing, armed_value, sequence_word, sequences_work};
 pub(crate) use task::thread_handle;

@@ -25,6 +25,8 @@ pub(crate) const PARK: u8 = 0x82;
 /// Parks under the address `KEY`.
 pub(crate) const PARK_SHARED: u8 = 0x83;
 const PANIC: u8 = 0x84;
+/// Is echoed, and ends the connection.
+pub(crate) const LAST: u8 = 0x8c;
 pub(crate) const CANCEL: u8 = 0x85;
 
 /// Runs without checking its quantum.
@@ -71,6 +73,8 @@ impl Interrupt for Shared {
 
 struct Echo {
     shared: Arc<Shared>,
+    /// Whether its last answer was left to the end of the round.
+    is_put_off: bool,
 }
 
 impl Task for Echo {
@@ -80,6 +84,11 @@ impl Task for Echo {
 
     fn run(&mut self, _ready: Ready, _waker: &TaskWaker) -> Next {
         sched::work_for(TAG);
+        if std::mem::take(&mut self.is_put_off)
+            && let Some(rest) = sched::take_unsent()
+        {
+            send_all(&self.shared.socket, &rest);
+        }
         let mut buffer = [0; 512];
         match self.shared.socket.recv(&mut buffer) {
             Ok(0) => Next::Close,
@@ -89,7 +98,13 @@ impl Task for Echo {
                     self.shared.cancel.set();
                 }
                 let answer = self.answer(&buffer[..count]);
-                send_all(&self.shared.socket, &answer);
+                self.is_put_off = sched::send_at_round_end(&self.shared.socket, &answer);
+                if !self.is_put_off {
+                    send_all(&self.shared.socket, &answer);
+                }
+                if buffer[0] == LAST {
+                    return Next::Close;
+                }
                 if count == buffer.len() { Next::Again } else { Next::Keep }
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Next::Keep,
@@ -211,7 +226,7 @@ impl Server {
             let shared =
                 Arc::new(Shared { socket, cancel: Cancel::new(), interrupts: AtomicU32::new(0) });
             let interrupt = Arc::clone(&shared);
-            Some(Connection { task: Box::new(Echo { shared }), interrupt })
+            Some(Connection { task: Box::new(Echo { shared, is_put_off: false }), interrupt })
         };
         machine.listen(listener, connect).expect("listens");
         Self { machine, address }

@@ -14,4 +14,5 @@ mod monitor;
 mod park;
 mod parts;
 mod sampler;
+mod sends;
 mod stack;

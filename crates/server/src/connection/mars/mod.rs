@@ -198,6 +198,7 @@ impl Mux {
             stage: Stage::Open(Box::new(open)),
             refused: None,
             held: Held::default(),
+            is_put_off: false,
             client: origin.client,
             local: origin.local,
             _seat: None,

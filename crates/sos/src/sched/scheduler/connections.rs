@@ -2,11 +2,13 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
+use std::os::fd::RawFd;
 
 use super::task::{Interrupt, Ready, Task, TaskWaker};
 use crate::sched::crew::SentItem;
 use crate::sync::Arc;
-use crate::sys::Events;
+use crate::sys::{Events, SendRing};
 
 /// Events fetched with one system call.
 const EVENTS_MAX: usize = if cfg!(test) { 4 } else { 64 };
@@ -46,12 +48,24 @@ pub(super) struct Slot {
     pub(super) deadline_ns: Option<u64>,
     /// Whether its answer is held: it does not run until that is released.
     pub(super) is_held: bool,
+    /// Whether its task ran for long the last time.
+    pub(super) was_long: bool,
 }
 
 impl Slot {
     fn is_free(&self) -> bool {
         self.interrupt.is_none()
     }
+}
+
+/// The answers that are to leave together.
+pub(super) struct Sends {
+    pub(super) ring: SendRing,
+    pub(super) bytes: Vec<u8>,
+    /// The descriptor and the place in `bytes` of each.
+    pub(super) pieces: Vec<(RawFd, Range<usize>)>,
+    /// The connection of each piece.
+    pub(super) tokens: Vec<Token>,
 }
 
 /// The data that only the scheduler's holder may touch.
@@ -65,6 +79,10 @@ pub(super) struct Core {
     pub(super) again_due: usize,
     /// Tasks whose answers are held, each with the number that has to be released; lowest first.
     pub(super) held: VecDeque<(u64, Token)>,
+    /// Answers that are to leave together; `None` if the system has no io_uring.
+    pub(super) sends: Option<Sends>,
+    /// What the kernel did not take of them.
+    pub(super) unsent: Vec<(Token, Vec<u8>)>,
     /// Work items of requests that run on other schedulers.
     pub(super) work_items: VecDeque<Arc<SentItem>>,
     /// Deadlines; an entry that differs from its slot's deadline is stale.
@@ -80,6 +98,8 @@ impl Core {
             again: VecDeque::new(),
             again_due: 0,
             held: VecDeque::new(),
+            sends: Sends::new(),
+            unsent: Vec::new(),
             work_items: VecDeque::new(),
             timers: BinaryHeap::new(),
         }
@@ -100,6 +120,7 @@ impl Core {
                 pending: Ready::default(),
                 deadline_ns: None,
                 is_held: false,
+                was_long: false,
             });
         }
         let slot = &mut self.slots[index];
@@ -119,12 +140,14 @@ impl Core {
 
     /// Frees a connection's place and returns its task, if that was at rest.
     pub(super) fn remove(&mut self, token: Token) -> Option<Resting> {
+        self.unsent.retain(|(of, _)| *of != token);
         let slot = self.slot(token)?;
         slot.generation = slot.generation.wrapping_add(1);
         slot.interrupt = None;
         slot.pending = Ready::default();
         slot.deadline_ns = None;
         slot.is_held = false;
+        slot.was_long = false;
         let resting = slot.resting.take();
         self.free.push(token.index());
         resting

@@ -16,6 +16,7 @@ mod holder_cell;
 mod quantum;
 mod round_end;
 mod rounds;
+mod sends;
 mod shared;
 mod task;
 mod worker;
@@ -34,7 +35,7 @@ use holder_cell::HolderCell;
 
 pub use counters::SchedulerCounts;
 pub use quantum::{QUANTUM, yield_if_quantum_due};
-pub use round_end::{RoundEnd, put_off_to_round_end};
+pub use round_end::{RoundEnd, put_off_to_round_end, send_at_round_end, take_unsent};
 pub(in crate::sched) use shared::{Phase, Shared};
 pub use task::{Connection, Interrupt, Next, Ready, Task, TaskWaker};
 pub(in crate::sched) use worker::Worker;
@@ -175,6 +176,7 @@ impl Scheduler {
 
     /// Gives the scheduler to another worker because the calling one must wait.
     pub(in crate::sched) fn hand_over(self: &Arc<Self>) {
+        self.send_kept();
         self.end_rounds();
         if self.baton.pass() == Passed::Nobody && !Worker::hire(self) {
             self.counters.held_by_nobody();
@@ -194,6 +196,7 @@ impl Scheduler {
     /// Ends the quantum of the running request: delivers interrupts, and if another task is ready,
     /// gives it the scheduler and waits to get it back. Returns whether it did.
     pub(in crate::sched) fn end_quantum(self: &Arc<Self>, worker: &Worker) -> bool {
+        self.send_kept();
         self.end_rounds();
         // SAFETY: the caller is a worker in the middle of a request, so it holds the scheduler.
         let interrupts = unsafe { self.core.with(|core| core.look_around(&self.poller)) };

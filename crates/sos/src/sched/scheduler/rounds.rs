@@ -46,6 +46,7 @@ impl Scheduler {
             self.run_task(worker, token, ready);
             epoch::quiescent();
             if self.baton.has_signalled() {
+                self.send_kept();
                 self.end_rounds();
                 match self.rest(worker) {
                     Serving::On => {}
@@ -53,6 +54,7 @@ impl Scheduler {
                 }
             }
         }
+        self.send_kept();
         if self.baton.take_mail_flag() {
             self.read_mail();
         }
@@ -92,8 +94,14 @@ impl Scheduler {
                     return None;
                 }
                 slot.is_held = false;
+                let was_long = slot.was_long;
                 match slot.resting.take() {
-                    Some(resting) => Some(Ok(resting)),
+                    Some(resting) => {
+                        if was_long {
+                            core.send_kept();
+                        }
+                        Some(Ok(resting))
+                    }
                     None => {
                         slot.pending = slot.pending.and(ready);
                         slot.interrupt.clone().map(Err)
@@ -108,7 +116,9 @@ impl Scheduler {
             Some(Err(_)) => {}
             Some(Ok(mut resting)) => {
                 worker.begin_request();
+                worker.task.set(token);
                 self.counters.step();
+                let began = ledger::now_at_edge();
                 let run = || resting.task.run(ready, &resting.waker);
                 // The task may have handed the scheduler over while it ran; the worker holds it
                 // again now.
@@ -118,6 +128,9 @@ impl Scheduler {
                 });
                 ledger::task_returned();
                 crate::stack::give_back();
+                let ticks = ledger::now_at_edge().saturating_sub(began);
+                // SAFETY: as above.
+                unsafe { self.core.with(|core| core.note_run(token, ticks)) };
                 self.put_back(token, resting, next, ready);
             }
         }
@@ -173,6 +186,8 @@ impl Scheduler {
 
     /// Ends a connection; `running` is its task, if that was running.
     fn close(&self, token: Token, running: Option<Resting>) {
+        // Its last answer, and before its descriptor is used again.
+        self.send_kept();
         // SAFETY: called by the loop, which holds the scheduler; the closure does not give it up.
         let resting = unsafe { self.core.with(|core| core.remove(token)) };
         if let Some(gone) = running.or(resting) {

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::io;
 use std::ptr;
 
+use super::connections::Token;
 use super::quantum::Quantum;
 use super::{Scheduler, Shared};
 use crate::sched::activity::{Activity, Role};
@@ -18,6 +19,8 @@ pub(in crate::sched) struct Worker {
     pub(in crate::sched) seat: Arc<Seat>,
     pub(in crate::sched) activity: Arc<Activity>,
     pub(super) quantum: Quantum,
+    /// The connection whose task it runs, or has run last.
+    pub(super) task: Cell<Token>,
     /// How often it has returned its free memory since it became idle.
     pub(in crate::sched) tidied: Cell<usize>,
 }
@@ -82,6 +85,7 @@ impl Worker {
                 seat: Arc::default(),
                 activity,
                 quantum: Quantum::new(),
+                task: Cell::new(Token::KICK),
                 tidied: Cell::new(0),
             };
             worker.run();
