@@ -65,8 +65,9 @@ use sos::sync::Arc;
 use sos::sys::{Disk, DiskFile, DiskLock, LockError, Open, SyncMethod};
 use sos::wait::WaitType;
 
-pub use fault::{Call, Fault};
+pub use fault::Fault;
 pub use random::Random;
+pub use sos::sys::DiskCall as Call;
 use state::{Down, Made, State};
 use tree::NodeId;
 
@@ -361,6 +362,12 @@ impl DiskFile for SimFile {
             },
             |state| state.tree.file(self.node).fail_sync(&mut state.random),
         )
+    }
+
+    fn write_back(&self, offset: u64, len: u64) -> io::Result<()> {
+        let made =
+            Made::new(Call::WriteBack, &self.path).with(|| format!("at {offset}, {len} bytes"));
+        self.make(&made, |_| Ok(()))
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {

@@ -6,7 +6,8 @@ use std::io::{self, ErrorKind};
 use sos::sys::LockError;
 
 use crate::error;
-use crate::fault::{Call, Fault};
+use crate::Call;
+use crate::fault::Fault;
 use crate::random::Random;
 use crate::tree::{NodeId, Tree};
 

@@ -197,6 +197,13 @@ pub trait DiskFile: fmt::Debug + Send + Sync {
     /// Final: see the top of this file.
     fn sync(&self) -> io::Result<()>;
 
+    /// Writes a range that was written to the device and waits for that, so that a later [`Self::sync`]
+    /// has less to do: other syncs of the device wait behind a long one. Makes nothing durable.
+    ///
+    /// # Errors
+    /// Final, as that of `sync`.
+    fn write_back(&self, offset: u64, len: u64) -> io::Result<()>;
+
     /// Cuts the file, or extends it by zeros that need no room.
     ///
     /// # Errors

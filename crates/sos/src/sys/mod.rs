@@ -9,6 +9,7 @@ mod environment;
 mod event;
 mod file;
 mod forbid;
+mod hooked_disk;
 mod host;
 mod image;
 mod memory;
@@ -34,6 +35,7 @@ pub use file::{
     make_folder, remove_file, remove_folder,
 };
 pub use forbid::forbid_calls;
+pub use hooked_disk::{DiskCall, DiskHook, HookedCall, HookedDisk};
 pub use host::{
     MachineCpu, MachineMemory, PathFacts, ProcessMemory, Topology, address_space_kb, distribution,
     free_bytes, is_virtual, machine_cpu, machine_memory, path_facts, process_memory, topology,
@@ -55,7 +57,8 @@ pub use other::{
 pub use poll::{Direction, Event, Events, Poller, Timeout, poll_fd};
 pub(crate) use poll::{Polled, poll_two};
 pub use process::{
-    CpuTimes, RunTimes, allowed_cpus, cpu_times, granted_memory_bytes, pin_to_cpu, pin_to_cpus,
+    CpuTimes, RunTimes, allowed_cpus, cpu_times, granted_memory_bytes, lower_priority, pin_to_cpu,
+    pin_to_cpus,
     raise_open_files, random_bytes, read_file, resident_bytes, run_times, total_memory_bytes,
 };
 pub use signal::{

@@ -3,6 +3,7 @@
 //! Each call may block the thread, so each is a wait: a worker hands its scheduler over for it.
 
 use std::io;
+use std::os::fd::{AsFd, AsRawFd};
 
 use rustix::fs::{self, AtFlags, Dir, FallocateFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
@@ -96,6 +97,26 @@ fn write_all(fd: &Fd, mut offset: u64, mut bytes: &[u8]) -> Result<(), Errno> {
         bytes = &bytes[written..];
     }
     Ok(())
+}
+
+/// Writes dirty pages of a range to the device, and waits until they are there.
+fn write_range(fd: &Fd, offset: u64, len: u64) -> Result<(), Errno> {
+    let (Ok(offset), Ok(len)) = (i64::try_from(offset), i64::try_from(len)) else {
+        return Err(Errno::INVAL);
+    };
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+        | libc::SYNC_FILE_RANGE_WRITE
+        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: the descriptor is open, and the call touches no memory of the process.
+    let result = unsafe { libc::sync_file_range(fd.as_fd().as_raw_fd(), offset, len, flags) };
+    match result {
+        0 => Ok(()),
+        _ => match Errno::from_io_error(&io::Error::last_os_error()) {
+            // Without it, as on some file systems and in some containers, `sync` writes everything.
+            Some(Errno::NOSYS | Errno::PERM | Errno::SPIPE | Errno::OPNOTSUPP) => Ok(()),
+            error => Err(error.unwrap_or(Errno::IO)),
+        },
+    }
 }
 
 fn byte_count(fd: &Fd) -> Result<u64, Errno> {
@@ -315,6 +336,10 @@ impl DiskFile for OsFile {
 
     fn sync(&self) -> io::Result<()> {
         waiting(self.wait, SysCause::FileSync, || fs::fdatasync(&self.fd))
+    }
+
+    fn write_back(&self, offset: u64, len: u64) -> io::Result<()> {
+        waiting(self.wait, SysCause::FileWrite, || write_range(&self.fd, offset, len))
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
