@@ -385,8 +385,7 @@ impl<'a> Records<'a> {
     fn decode(&mut self) -> Result<Record<'a>, FormatError> {
         let (start, kind, mut body) = open(&mut self.rest)?;
         self.nesting.step(start, kind, &body)?;
-        let record = decode_body(kind, &mut body)?;
-        if body.is_at_end() { Ok(record) } else { Err(body.error(Problem::RecordLength)) }
+        decode_body(kind, &mut body)
     }
 }
 
@@ -403,7 +402,7 @@ fn open<'a>(rest: &mut Cursor<'a>) -> Result<(usize, u8, Cursor<'a>), FormatErro
 }
 
 fn decode_body<'a>(kind: u8, body: &mut Cursor<'a>) -> Result<Record<'a>, FormatError> {
-    Ok(match kind {
+    let record = match kind {
         BEGIN => Record::Begin { timestamp: body.u64()?, utc_100ns: body.u64()? },
         INSERT => {
             let (table, row) = place(body)?;
@@ -422,7 +421,8 @@ fn decode_body<'a>(kind: u8, body: &mut Cursor<'a>) -> Result<Record<'a>, Format
             body.varint()?;
             Record::End
         }
-    })
+    };
+    if body.is_at_end() { Ok(record) } else { Err(body.error(Problem::RecordLength)) }
 }
 
 impl<'a> Record<'a> {
@@ -434,8 +434,7 @@ impl<'a> Record<'a> {
         let bytes =
             payload.get(offset..).ok_or_else(|| FormatError::new(offset, Problem::Cut))?;
         let (_, kind, mut body) = open(&mut Cursor::new(bytes, offset))?;
-        let record = decode_body(kind, &mut body)?;
-        if body.is_at_end() { Ok(record) } else { Err(body.error(Problem::RecordLength)) }
+        decode_body(kind, &mut body)
     }
 }
 
@@ -517,9 +516,17 @@ impl<'a> Heads<'a> {
                 Head::Change { table, row, is_whole: kind != UPDATE }
             }
             DEFINITION => Head::Definition { kind: body.varint_u32()?, bytes: body.take_all() },
-            _ => Head::End,
+            _ => {
+                body.varint()?;
+                Head::End
+            }
         };
-        Ok((start, head))
+        let has_columns = matches!(kind, INSERT | UPDATE);
+        if body.is_at_end() || has_columns {
+            Ok((start, head))
+        } else {
+            Err(body.error(Problem::RecordLength))
+        }
     }
 }
 

@@ -303,8 +303,9 @@ impl Sender<'_> {
         }
         for (applier, places) in self.appliers.iter().zip(&mut self.places) {
             if !places.is_empty() {
-                // One that has ended takes none, and its error is the result of all.
-                let _ = applier.send((Arc::clone(&chunk), mem::take(places)));
+                let part = (Arc::clone(&chunk), mem::take(places));
+                // One that has ended has an error, which is the result of all.
+                applier.send(part).map_err(|_| "an applier has ended".to_owned())?;
             }
         }
         Ok(())
@@ -372,3 +373,6 @@ pub(crate) fn describe_orphan(&(number, row): &(u32, u64)) -> String {
     let (table, part) = table_and_part(number);
     format!("table {}, {}", table.0, missing(row, part))
 }
+
+#[cfg(test)]
+mod tests;
