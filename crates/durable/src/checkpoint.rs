@@ -348,8 +348,8 @@ impl Checkpointer {
         let (ranges, count) = self.scan(&scan, &mut writer, &mut pace)?;
         // What the scan has seen must be durable before the checkpoint counts.
         let (_, last) = buffers.replay_start();
-        let is_durable =
-            self.log.planted().has(Bug::CheckpointBeforeLog) || buffers.wait(last, None, None).epoch >= last;
+        let is_durable = self.log.planted().has(Bug::CheckpointBeforeLog)
+            || buffers.wait(last, None, None).epoch >= last;
         if !is_durable {
             return Err(LogError::Suspect);
         }

@@ -513,8 +513,7 @@ impl<'a> Restored<'a> {
         let mut replay = log.open()?;
         let until_100ns = self.settings.until_100ns;
         let advance = || self.progress.advance(1);
-        let (again, orphans) =
-            apply_log(&mut replay, targets, self.threads, until_100ns, advance)?;
+        let (again, orphans) = apply_log(&mut replay, targets, self.threads, until_100ns, advance)?;
         if again != counts {
             return Err(format!(
                 "the log has changed while it was read: {} changes, and {} before",

@@ -431,8 +431,7 @@ impl<'a> Record<'a> {
     /// # Errors
     /// What is wrong with it.
     pub fn at(payload: &'a [u8], offset: usize) -> Result<Self, FormatError> {
-        let bytes =
-            payload.get(offset..).ok_or_else(|| FormatError::new(offset, Problem::Cut))?;
+        let bytes = payload.get(offset..).ok_or_else(|| FormatError::new(offset, Problem::Cut))?;
         let (_, kind, mut body) = open(&mut Cursor::new(bytes, offset))?;
         decode_body(kind, &mut body)
     }

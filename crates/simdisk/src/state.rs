@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind};
 
 use sos::sys::LockError;
 
-use crate::error;
 use crate::Call;
+use crate::error;
 use crate::fault::Fault;
 use crate::random::Random;
 use crate::tree::{NodeId, Tree};

@@ -104,7 +104,8 @@ fn transfer_during_scan(seed: u64, planted: Planted) {
     let instance = start_on(gates, &way);
     let mut session = login(&instance);
     // Long rows: the first of them are written before the last ones are read.
-    let made = "CREATE TABLE pair (id int PRIMARY KEY, balance int NOT NULL, pad varchar(4000) NOT NULL);
+    let made =
+        "CREATE TABLE pair (id int PRIMARY KEY, balance int NOT NULL, pad varchar(4000) NOT NULL);
          INSERT pair SELECT value, 10, REPLICATE('x', 4000) FROM GENERATE_SERIES(0, 999)";
     must(&mut session, &instance, made);
     scan.close();
@@ -142,7 +143,10 @@ fn transfer_during_scan(seed: u64, planted: Planted) {
 /// Returns whether the thread of checkpoints waits for the log.
 fn waits_for_log(instance: &Instance) -> bool {
     let activities = instance.machine.activities();
-    activities.iter().any(|one| one.name() == "checkpoint" && one.waiting().is_some_and(|it| it.wait_type == WaitType::WriteLog))
+    activities.iter().any(|one| {
+        one.name() == "checkpoint"
+            && one.waiting().is_some_and(|it| it.wait_type == WaitType::WriteLog)
+    })
 }
 
 fn wait_until(mut is_so: impl FnMut() -> bool) {

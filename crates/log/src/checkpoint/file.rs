@@ -8,8 +8,8 @@ use sos::wait::WaitType;
 use super::RangeKey;
 use super::format::{BlockHeader, FileHeader, IndexEntry, Trailer};
 use super::manifest::FileEntry;
-use crate::{BLOCK_BYTES, LogError};
 use crate::mutant::{Mutant, is_mutant};
+use crate::{BLOCK_BYTES, LogError};
 
 /// Bytes of one write, where nothing calls [`FileWriter::settle`] in between.
 const WRITE_BYTES: usize = 1 << 20;

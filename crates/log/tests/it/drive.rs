@@ -1,8 +1,8 @@
 //! What the fuzz target `log_bytes` does with arbitrary bytes; plain tests call it as well.
 
 use log::{
-    BATCH_HEADER_BYTES, BLOCK_BYTES, Batch, BatchBuffer, Head, Heads, Nesting, Record, Records, Row,
-    SegmentHeader, Transaction,
+    BATCH_HEADER_BYTES, BLOCK_BYTES, Batch, BatchBuffer, Head, Heads, Nesting, Record, Records,
+    Row, SegmentHeader, Transaction,
 };
 
 /// Decodes bytes as a payload, as a batch and as a segment header. What is valid as a payload must

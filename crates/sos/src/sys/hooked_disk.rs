@@ -293,7 +293,8 @@ mod tests {
         assert!(matches!(disk.lock("lock"), Err(LockError::Held(_))));
         drop(lock);
         let noted = std::mem::take(&mut *hook.0.lock());
-        let noted: Vec<_> = noted.iter().map(|(call, path, bytes)| (*call, &**path, *bytes)).collect();
+        let noted: Vec<_> =
+            noted.iter().map(|(call, path, bytes)| (*call, &**path, *bytes)).collect();
         std::fs::remove_dir_all(folder).unwrap();
         let expected = [
             (DiskCall::MakeFolder, "f", Some(0)),
