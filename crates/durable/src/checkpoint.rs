@@ -48,7 +48,7 @@ const REPLAY_BYTES_PER_S: u64 = 50_000_000;
 const RECOVERY_INTERVAL_S: u64 = 60;
 /// How much lower than that of other threads the priority of the thread is, in steps of nice(2): a scheduler
 /// that wakes runs before it, and a busy one leaves it a quarter of a CPU.
-const NICE_STEPS: u32 = 5;
+const NICE_STEPS: i32 = 5;
 /// A replay of fewer bytes measures nothing.
 const MEASURED_BYTES_MIN: u64 = 16 << 20;
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use sos::clock;
 use sos::sync::{AtomicU64, Ordering};
-use sos::sys::{Disk, DiskCall, DiskHook, HookedCall, HookedDisk};
+use sos::sys::Disk;
 
 use crate::folder::LOG;
+use crate::hooked_disk::{DiskCall, DiskHook, HookedCall, HookedDisk};
 
 /// Reads and writes of a database's files since the start.
 #[derive(Debug, Default)]

@@ -28,6 +28,7 @@
 //! | rows of SCHEMA_ONLY tables over a restart           | `kept.rs`        |
 //! | lines for the server's log                          | `report.rs`      |
 //! | deliberate mistakes for the crash tests              | `planted.rs`     |
+//! | a disk with a hook around its calls                 | `hooked_disk.rs` |
 //! | files beside the log                                | `aside.rs`       |
 //! | the log as others read it, also while it is written | `reading.rs`     |
 //!
@@ -44,6 +45,7 @@ mod database;
 mod disk_counts;
 mod entry;
 mod folder;
+mod hooked_disk;
 mod images;
 mod kept;
 mod pace;
@@ -60,9 +62,14 @@ pub use commit_log::{CommitLog, Scope};
 pub use database::{BackupHold, Database, Standing};
 pub use disk_counts::{DiskCounts, FileCounts, FileSums};
 pub use folder::Folder;
+pub use hooked_disk::{DiskCall, DiskHook, HookedCall, HookedDisk};
 pub use kept::Kept;
 pub use planted::{Bug, Planted};
 pub use progress::{Advance, Progress};
 pub use reading::{Change, Position, Reading, Segment};
 pub use recovery::{Instance, Recovered, Settings, open};
 pub use replay::Counts;
+/// That of the server, so that measurements in tests have its costs.
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: sos::memory::Allocator = sos::memory::Allocator;

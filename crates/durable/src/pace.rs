@@ -27,7 +27,7 @@ const BURST_NS: u64 = 250_000;
 const BUSY_NS: u64 = 10_000_000;
 /// Growth of the log during a checkpoint that does not make it hurry.
 const GROWTH_FREE_BYTES: u64 = 16 << 20;
-/// The longest rest.
+/// The longest rest between two bursts.
 const REST_MAX: Duration = Duration::from_millis(20);
 
 /// How far a checkpoint is, beside the growth of the log.
@@ -58,14 +58,12 @@ pub(crate) struct Pace<'m> {
     /// CPU time of the thread at the end of the last rest.
     rested_at_cpu_ns: u64,
     busy_until_ns: u64,
-    /// How long the checkpoint has rested.
-    pub(crate) rested_ns: u64,
 }
 
 impl<'m> Pace<'m> {
     pub(crate) fn new(machine: &'m Machine, hurry: &'m AtomicBool) -> Self {
         let rested_at_cpu_ns = sys::thread_cpu_ns();
-        Self { machine, hurry, rested_at_cpu_ns, busy_until_ns: 0, rested_ns: 0 }
+        Self { machine, hurry, rested_at_cpu_ns, busy_until_ns: 0 }
     }
 
     /// Rests if a burst has ended. To be called after each small piece of work, outside pins and locks.
@@ -74,11 +72,10 @@ impl<'m> Pace<'m> {
         if computed_ns < BURST_NS {
             return;
         }
-        let began_ns = clock::monotonic_ns();
-        if self.is_busy(began_ns) && !advance().is_late() && !self.hurry.load(Ordering::Relaxed) {
+        let is_hurried = self.hurry.load(Ordering::Relaxed);
+        if !is_hurried && self.is_busy(clock::monotonic_ns()) && !advance().is_late() {
             let rest = Duration::from_nanos(computed_ns * (SHARE - 1)).min(REST_MAX);
             park::sleep(rest, WaitType::SleepTask, None);
-            self.rested_ns += clock::monotonic_ns() - began_ns;
         }
         self.rested_at_cpu_ns = sys::thread_cpu_ns();
     }

@@ -357,7 +357,7 @@ struct LogStart<'a> {
 struct FirstReading {
     entries: Entries,
     counts: Counts,
-    /// Groups of commits.
+    /// The number of groups of commits.
     groups: u64,
     /// `None` without a segment.
     end: Option<log::End>,

@@ -208,7 +208,7 @@ impl Definitions {
         }
     }
 
-    /// Returns all definitions.
+    /// Returns all definitions that are left.
     pub(crate) fn finish(mut self) -> Entries {
         self.settle();
         self.entries

@@ -460,9 +460,9 @@ impl Nesting {
 /// A record without its columns, which are most of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head<'a> {
-    /// As [`Record::Begin`].
+    /// The first record of a transaction.
     Begin {
-        /// Commit timestamp.
+        /// Commit timestamp, which orders the transactions of a group.
         timestamp: u64,
         /// Commit time in UTC, in units of 100 ns since 0001-01-01.
         utc_100ns: u64,
@@ -476,14 +476,14 @@ pub enum Head<'a> {
         /// Whether nothing of the row before counts: an insert or a delete.
         is_whole: bool,
     },
-    /// As [`Record::Definition`].
+    /// A definition, opaque here.
     Definition {
         /// A number whose meaning belongs to the writer.
         kind: u32,
         /// The definition in the writer's form.
         bytes: &'a [u8],
     },
-    /// As [`Record::End`].
+    /// The last record of a transaction.
     End,
 }
 
@@ -493,13 +493,13 @@ pub enum Head<'a> {
 pub struct Heads<'a>(Records<'a>);
 
 impl<'a> Heads<'a> {
-    /// As [`Records::new`].
+    /// Starts at the front of a payload, of which the batch before ended with this nesting.
     #[must_use]
     pub const fn new(payload: &'a [u8], nesting: Nesting) -> Self {
         Self(Records::new(payload, nesting))
     }
 
-    /// As [`Records::nesting`].
+    /// Returns the nesting after the heads read so far.
     #[must_use]
     pub const fn nesting(&self) -> Nesting {
         self.0.nesting()

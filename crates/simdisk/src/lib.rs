@@ -65,9 +65,8 @@ use sos::sync::Arc;
 use sos::sys::{Disk, DiskFile, DiskLock, LockError, Open, SyncMethod};
 use sos::wait::WaitType;
 
-pub use fault::Fault;
+pub use fault::{Call, Fault};
 pub use random::Random;
-pub use sos::sys::DiskCall as Call;
 use state::{Down, Made, State};
 use tree::NodeId;
 

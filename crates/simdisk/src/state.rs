@@ -5,9 +5,8 @@ use std::io::{self, ErrorKind};
 
 use sos::sys::LockError;
 
-use crate::Call;
 use crate::error;
-use crate::fault::Fault;
+use crate::fault::{Call, Fault};
 use crate::random::Random;
 use crate::tree::{NodeId, Tree};
 

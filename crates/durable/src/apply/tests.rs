@@ -186,3 +186,78 @@ fn rows_that_were_never_inserted_are_named() {
     let named = describe_orphan(&(images::table_number(TABLE, 0), 3));
     assert_eq!(named, "table 5, row 3 of part 0: it has changed and was never inserted");
 }
+
+/// Rows of the measurement, each with eight numbers and a long value.
+const MEASURED_ROWS: u64 = 240_000;
+
+/// Writes inserts of rows, 20,000 in a transaction.
+fn write_inserts(disk: &Arc<dyn Disk>) {
+    disk.make_folder("log").unwrap();
+    let options = LogOptions {
+        folder: "log".to_owned(),
+        database: DATABASE,
+        segment_bytes: 64 << 20,
+        batch_bytes: 1 << 20,
+        sync: SyncMethod::Fdatasync,
+    };
+    let mut writer = SegmentWriter::create(Arc::clone(disk), options).unwrap();
+    let number = images::table_number(TABLE, 0);
+    for group in 0..MEASURED_ROWS / 20_000 {
+        let mut buffer = Vec::new();
+        let mut transaction = Transaction::begin(&mut buffer, group, group);
+        for row in group * 20_000..(group + 1) * 20_000 {
+            let images = [row.to_le_bytes(); 8];
+            let long = [7; 500];
+            let columns = (0..9).zip(images.iter().map(|i| Some(&i[..])).chain([Some(&long[..])]));
+            transaction.insert(number, Row::Id(row), columns);
+        }
+        transaction.end();
+        let epochs = (Epoch(group + 1), Epoch(group + 1));
+        writer.append_group(epochs, group, &[&buffer]).unwrap();
+    }
+}
+
+/// Measures the CPU time per row of reading a log twice, beside that of collecting rows and applying them.
+#[test]
+#[ignore = "a measurement, with a new folder in CLEARWAY_MEASURE"]
+fn how_fast_a_log_is_applied() {
+    let folder = std::env::var("CLEARWAY_MEASURE").unwrap();
+    let disk: Arc<dyn Disk> = Arc::new(sos::sys::OsDisk::make(&folder).unwrap());
+    write_inserts(&disk);
+    let mut columns = vec![ColumnType::nullable(DataType::BigInt); 8];
+    columns.push(ColumnType::nullable(DataType::VarBinary(types::Length::Max)));
+    let layout = RowLayout::new(&columns);
+    let reader =
+        || log::LogReader::open(Arc::clone(&disk), "log", DATABASE, None, Mode::Strict).unwrap();
+    let report = |what: &str, began_ns: u64| {
+        let ns = sos::sys::own_cpu_ns() - began_ns;
+        println!("{what}: {} ns of CPU per row", ns / MEASURED_ROWS);
+    };
+    for threads in [0, 1, 2, 0, 1, 2] {
+        let table = table();
+        let target = Target { id: TABLE, restore: table.restore(), layout: &layout };
+        let began_ns = sos::sys::own_cpu_ns();
+        let mut reader = reader();
+        if threads == 0 {
+            let mut replay = crate::replay::Replay::new(definitions::Entries::new(), None);
+            while let Some(batch) = reader.next_batch().unwrap() {
+                replay.payload(batch.payload, batch.header.is_last).unwrap();
+            }
+            for (_, rows) in replay.finish().1 {
+                apply_collected(&target.restore, (0, Some(&layout)), &rows).unwrap();
+            }
+            report("collected", began_ns);
+            continue;
+        }
+        let mut transactions = Transactions::until(None);
+        while let Some(batch) = reader.next_batch().unwrap() {
+            transactions.read(batch.payload, |_, _| Ok(())).unwrap();
+        }
+        report("first reading", began_ns);
+        let targets = Targets::from([(TABLE, target)]);
+        let from = ReplayFrom::default();
+        let log = log::Replay::open(Arc::clone(&disk), "log", DATABASE, from, Mode::Strict);
+        apply_log(&mut log.unwrap(), &targets, threads, None, || ()).unwrap();
+        report(&format!("both readings, {threads} threads"), began_ns);
+    }
+}

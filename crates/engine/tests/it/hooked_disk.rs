@@ -5,10 +5,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use durable::{DiskCall, DiskHook, HookedCall, HookedDisk};
 use simdisk::SimDisk;
 use sos::park;
 use sos::sync::{AtomicBool, AtomicU64, Ordering};
-use sos::sys::{Disk, DiskCall, DiskHook, HookedCall, HookedDisk};
+use sos::sys::Disk;
 use sos::wait::WaitType;
 
 /// The part of the disk that is slow: the log.
@@ -80,7 +81,7 @@ impl Gate {
 pub(crate) struct Gates(pub(crate) Vec<Arc<Gate>>);
 
 impl Gates {
-    /// Wraps a disk.
+    /// Wraps a disk in these gates.
     pub(crate) fn around(self, disk: &SimDisk) -> Arc<dyn Disk> {
         Arc::new(HookedDisk::new(Arc::new(disk.clone()), Arc::new(self)))
     }

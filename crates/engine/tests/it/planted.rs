@@ -11,11 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use durable::{Bug, Planted};
+use durable::{Bug, DiskCall, Planted};
 use engine::instance::Instance;
 use simdisk::SimDisk;
 use sos::park;
-use sos::sys::DiskCall;
 use sos::wait::WaitType;
 
 use super::crash::{SLOW_SYNC, Way, end, must, rows_of, run, start, start_on};

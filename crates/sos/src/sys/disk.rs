@@ -197,8 +197,7 @@ pub trait DiskFile: fmt::Debug + Send + Sync {
     /// Final: see the top of this file.
     fn sync(&self) -> io::Result<()>;
 
-    /// Writes a range that was written to the device and waits for that, so that a later [`Self::sync`]
-    /// has less to do: other syncs of the device wait behind a long one. Makes nothing durable.
+    /// Puts a range on the device and waits for that, so that a later `sync` is short. Makes nothing durable.
     ///
     /// # Errors
     /// Final, as that of `sync`.

@@ -9,7 +9,6 @@ mod environment;
 mod event;
 mod file;
 mod forbid;
-mod hooked_disk;
 mod host;
 mod image;
 mod memory;
@@ -35,7 +34,6 @@ pub use file::{
     make_folder, remove_file, remove_folder,
 };
 pub use forbid::forbid_calls;
-pub use hooked_disk::{DiskCall, DiskHook, HookedCall, HookedDisk};
 pub use host::{
     MachineCpu, MachineMemory, PathFacts, ProcessMemory, Topology, address_space_kb, distribution,
     free_bytes, is_virtual, machine_cpu, machine_memory, path_facts, process_memory, topology,

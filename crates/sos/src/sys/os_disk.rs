@@ -99,23 +99,20 @@ fn write_all(fd: &Fd, mut offset: u64, mut bytes: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Writes dirty pages of a range to the device, and waits until they are there.
+/// Writes a range to the device, and waits until it is there.
 fn write_range(fd: &Fd, offset: u64, len: u64) -> Result<(), Errno> {
-    let (Ok(offset), Ok(len)) = (i64::try_from(offset), i64::try_from(len)) else {
-        return Err(Errno::INVAL);
-    };
-    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+    const FLAGS: u32 = libc::SYNC_FILE_RANGE_WAIT_BEFORE
         | libc::SYNC_FILE_RANGE_WRITE
         | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    let number = |n: u64| i64::try_from(n).map_err(|_| Errno::INVAL);
+    let (fd, offset, len) = (fd.as_fd().as_raw_fd(), number(offset)?, number(len)?);
     // SAFETY: the descriptor is open, and the call touches no memory of the process.
-    let result = unsafe { libc::sync_file_range(fd.as_fd().as_raw_fd(), offset, len, flags) };
-    match result {
-        0 => Ok(()),
-        _ => match Errno::from_io_error(&io::Error::last_os_error()) {
-            // Without it, as on some file systems and in some containers, `sync` writes everything.
-            Some(Errno::NOSYS | Errno::PERM | Errno::SPIPE | Errno::OPNOTSUPP) => Ok(()),
-            error => Err(error.unwrap_or(Errno::IO)),
-        },
+    let result = unsafe { libc::sync_file_range(fd, offset, len, FLAGS) };
+    let error = (result != 0).then(io::Error::last_os_error);
+    match error.and_then(|error| Errno::from_io_error(&error)) {
+        // Where it is not allowed, as in some containers, `sync` writes everything.
+        None | Some(Errno::NOSYS | Errno::PERM | Errno::SPIPE | Errno::OPNOTSUPP) => Ok(()),
+        Some(error) => Err(error),
     }
 }
 

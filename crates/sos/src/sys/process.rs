@@ -135,14 +135,11 @@ pub fn allowed_cpus() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
 }
 
-/// Lowers the priority of the calling thread for good, by steps of nice(2): against a busy thread it gets
-/// a quarter of a CPU at 5. Where the system refuses, it stays as it is.
-pub fn lower_priority(steps: u32) {
-    let by = i32::try_from(steps).unwrap_or(i32::MAX);
-    // The number 0 is the calling thread: the priority is a thread's in Linux.
+/// Lowers the priority of the calling thread alone, for good, by steps of nice(2), if that is allowed.
+pub fn lower_priority(steps: i32) {
     let _ = call(SysCause::Process, || {
         let now = rustix::process::getpriority_process(None)?;
-        rustix::process::setpriority_process(None, now.saturating_add(by))
+        rustix::process::setpriority_process(None, now.saturating_add(steps))
     });
 }
 

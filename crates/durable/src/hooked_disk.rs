@@ -9,9 +9,9 @@
 
 use std::{fmt, io};
 
-use super::{Disk, DiskFile, DiskLock, LockError, Open, SyncMethod};
-use crate::sync::Arc;
-use crate::wait::WaitType;
+use sos::sync::Arc;
+use sos::sys::{Disk, DiskFile, DiskLock, LockError, Open, SyncMethod};
+use sos::wait::WaitType;
 
 /// The calls of a disk and its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum DiskCall {
     Write,
     /// Making a file durable.
     Sync,
-    /// Beginning to write a range of a file to the device.
+    /// Writing a range of a file to the device, which makes nothing durable.
     WriteBack,
     /// Setting a file's length.
     SetLen,
@@ -44,44 +44,16 @@ pub enum DiskCall {
     Remove,
     /// Removing an empty folder.
     RemoveFolder,
-    /// Making names durable.
+    /// Making the names in a folder durable.
     SyncFolder,
     /// Locking a file, which may create it.
     Lock,
 }
 
-impl DiskCall {
-    /// Returns whether the call can change what is on the disk after a power loss. A test
-    /// that cuts the power counts such calls alone.
-    #[must_use]
-    pub const fn is_operation(self) -> bool {
-        match self {
-            Self::Open | Self::List | Self::Len | Self::Read | Self::WriteBack => false,
-            Self::Create
-            | Self::Write
-            | Self::Sync
-            | Self::SetLen
-            | Self::Allocate
-            | Self::MakeFolder
-            | Self::Rename
-            | Self::Remove
-            | Self::RemoveFolder
-            | Self::SyncFolder
-            | Self::Lock => true,
-        }
-    }
-}
-
-impl fmt::Display for DiskCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
-    }
-}
-
 /// A call that a [`DiskHook`] is around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HookedCall<'p> {
-    /// What is called.
+    /// Which call of the disk or the file it is.
     pub call: DiskCall,
     /// The path: of a rename the old name, of an opened file the name by which it was opened.
     pub path: &'p str,
@@ -248,8 +220,9 @@ impl<H: DiskHook> DiskFile for HookedFile<H> {
 
 #[cfg(test)]
 mod tests {
+    use sos::lock::{SpinClass, SpinLock};
+
     use super::*;
-    use crate::lock::{SpinClass, SpinLock};
 
     /// Notes what is called, and refuses to remove.
     #[derive(Debug)]
@@ -272,11 +245,8 @@ mod tests {
 
     #[test]
     fn all_calls_go_through_the_hook_and_have_their_own_results() {
-        let name = format!("clearway-hooked-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        let os = super::super::OsDisk::make(folder.to_str().unwrap()).unwrap();
         let hook = Arc::new(Noting(SpinLock::new(SpinClass::ServerOther, Vec::new())));
-        let disk = HookedDisk::new(Arc::new(os), Arc::clone(&hook));
+        let disk = HookedDisk::new(Arc::new(simdisk::SimDisk::new(7)), Arc::clone(&hook));
         disk.make_folder("f").unwrap();
         let file = disk.open("f/a", Open::Create, WaitType::IoCompletion).unwrap();
         file.write_at(0, b"three").unwrap();
@@ -295,7 +265,6 @@ mod tests {
         let noted = std::mem::take(&mut *hook.0.lock());
         let noted: Vec<_> =
             noted.iter().map(|(call, path, bytes)| (*call, &**path, *bytes)).collect();
-        std::fs::remove_dir_all(folder).unwrap();
         let expected = [
             (DiskCall::MakeFolder, "f", Some(0)),
             (DiskCall::Create, "f/a", Some(0)),
