@@ -118,7 +118,8 @@ fn apply(
     let restore = table.restore();
     let mut buffer = RowBuffer::default();
     for (row, values) in there {
-        let values = values.map(|value| value.map_or(Value::Null, |n| Value::BigInt(n as i64)));
+        let values =
+            values.map(|value| value.map_or(Value::Null, |n| Value::BigInt(n.cast_signed())));
         layout.encode(&values, &mut buffer);
         let image = RowImage::from(&buffer);
         assert!(restore.put(0, RowId(*row), image, Source::Checkpoint).unwrap());
@@ -136,7 +137,7 @@ fn apply(
             let Some(image) = image else { return };
             let view = layout.view(image.bytes, image.blobs);
             let value = |ordinal| match view.get(ordinal) {
-                Value::BigInt(n) => Some(n as u64),
+                Value::BigInt(n) => Some(n.cast_unsigned()),
                 _ => None,
             };
             found.insert(row, [value(0), value(1), value(2)]);
