@@ -8,7 +8,7 @@
 # make bench-events  what event sessions and the sampler cost requests, on the same page
 # make bench-durable  make race-durable, then what a data folder costs, recovery and checkpoints, on the same page
 # make crash    10,000 seeds of power losses and faults for the log, 200 for the whole engine with clients
-# make planted  eleven planted bugs of the durable path, each of which a crash test must find within 50 seeds
+# make planted  twelve planted bugs of the durable path, each of which a crash test must find within 50 seeds
 # make kill     1,000 kills of a server while clients write, each with a check of what they were told
 # make bench-tpch  the 22 queries of TPC-H beside DuckDB, on the same page and in target/tpch.json
 # make bench-aggregate  a GROUP BY in one session and in two at once, on the same page

@@ -14,18 +14,22 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use catalog::{Catalog, CatalogCell};
-use log::checkpoint::{CheckpointOptions, Checkpoints, RangeKey};
+use log::checkpoint::{CheckpointOptions, CheckpointWriter, Checkpoints, RangeKey};
 use log::{DatabaseId, Epoch, LogError, LogFolder};
 use sos::clock;
 use sos::lock::{SpinClass, SpinLock};
 use sos::park::{self, Cancel};
+use sos::sched::Machine;
 use sos::sync::{Arc, AtomicBool, AtomicU64, Ordering};
+use sos::sys;
 use sos::wait::WaitType;
-use storage::Store;
+use storage::recovery::RowRange;
+use storage::{Store, Table};
 
 use crate::commit_log::CommitLog;
 use crate::folder::{CHECKPOINT, Folder};
 use crate::kept::{self, Kept};
+use crate::pace::{Advance, Pace};
 use crate::planted::Bug;
 use crate::report;
 use crate::rows;
@@ -42,6 +46,9 @@ const DUE_LOG_BYTES: u64 = 256 << 20;
 const REPLAY_BYTES_PER_S: u64 = 50_000_000;
 /// What `recovery interval` 0 means, as in SQL Server: about a minute.
 const RECOVERY_INTERVAL_S: u64 = 60;
+/// How much lower than that of other threads the priority of the thread is, in steps of nice(2): a scheduler
+/// that wakes runs before it, and a busy one leaves it a quarter of a CPU.
+const NICE_STEPS: i32 = 5;
 /// A replay of fewer bytes measures nothing.
 const MEASURED_BYTES_MIN: u64 = 16 << 20;
 
@@ -110,6 +117,9 @@ pub(crate) struct Checkpointer {
     asked: AtomicU64,
     met: AtomicU64,
     is_exact: AtomicBool,
+    machine: Machine,
+    /// Set when the server stops: a checkpoint takes no rests any more.
+    hurry: AtomicBool,
     /// Bytes of log per second that a start is expected to replay.
     replay_bytes_per_s: u64,
     /// How many backups need all segments of the log that are there now.
@@ -137,8 +147,8 @@ impl Checkpointer {
     /// Makes the writer of checkpoints that follow the one in `checkpoints`, which salvage may have
     /// found damaged.
     pub(crate) fn new(
-        store: &Arc<Store>,
-        catalog: &Arc<CatalogCell>,
+        machine: &Machine,
+        (store, catalog): (&Arc<Store>, &Arc<CatalogCell>),
         (log, segments): (&Arc<CommitLog>, &Arc<LogFolder>),
         (checkpoints, is_damaged): (Checkpoints, bool),
         replay_bytes_per_s: u64,
@@ -157,6 +167,8 @@ impl Checkpointer {
             asked: AtomicU64::new(0),
             met: AtomicU64::new(0),
             is_exact: AtomicBool::new(false),
+            machine: machine.clone(),
+            hurry: AtomicBool::new(false),
             replay_bytes_per_s,
             holds: AtomicU64::new(0),
             first_segment: AtomicU64::new(0),
@@ -197,6 +209,7 @@ impl Checkpointer {
 
     /// Writes checkpoints when they are due or asked for, until `stop` is set.
     pub(crate) fn run(&self, stop: &AtomicBool) {
+        sys::lower_priority(NICE_STEPS);
         // Acquire: pairs with the Release of the thread that asks for the stop.
         while !stop.load(Ordering::Acquire) {
             let asked = self.asked.load(Ordering::SeqCst);
@@ -215,8 +228,10 @@ impl Checkpointer {
         park::unpark_all(self.met_key());
     }
 
-    /// Wakes the thread: after a request to stop.
+    /// Wakes the thread, and lets it take no rests: after a request to stop.
     pub(crate) fn wake(&self) {
+        // Relaxed: it is seen at one of the next rests.
+        self.hurry.store(true, Ordering::Relaxed);
         park::unpark_one(self.asked_key());
     }
 
@@ -273,10 +288,14 @@ impl Checkpointer {
         let stats = self.log.buffers().stats();
         let work = self.work.lock();
         let Some(work) = &*work else { return false };
-        let since = stats.bytes_flushed.saturating_sub(work.flushed_bytes);
+        stats.bytes_flushed.saturating_sub(work.flushed_bytes) >= self.due_bytes(work)
+    }
+
+    /// Returns the growth of the log that makes a checkpoint due.
+    fn due_bytes(&self, work: &Work) -> u64 {
         let target_s = recovery_target_s(&self.catalog.load());
-        since >= DUE_LOG_BYTES.max(work.checkpoints.disk_bytes() / 2)
-            || since >= self.replay_bytes_per_s.saturating_mul(target_s)
+        let by_time = self.replay_bytes_per_s.saturating_mul(target_s);
+        DUE_LOG_BYTES.max(work.checkpoints.disk_bytes() / 2).min(by_time)
     }
 
     /// Writes a checkpoint, and notes how that went.
@@ -313,6 +332,7 @@ impl Checkpointer {
         // The segment first: the group of the first epoch begins there or later.
         let (segment, _) = buffers.replay_start();
         let first = Epoch(buffers.durability().epoch.0 + 1);
+        let due_bytes = self.due_bytes(work);
         let mut writer = work.checkpoints.begin(segment, first)?;
         let tables = self.store.durable_tables();
         let ids: HashSet<u32> = tables.iter().map(|table| table.id().0).collect();
@@ -323,45 +343,63 @@ impl Checkpointer {
                 writer.definition(&entry.key, value)?;
             }
         }
-        let planted = self.log.planted();
-        let (mut changed, mut ranges, mut count) = (0_u64, 0, 0);
-        let mut image = Vec::new();
-        for table in &tables {
-            for part in 0..table.part_count() {
-                for range in table.changed_ranges(part, work.since) {
-                    changed += 1;
-                    if planted.has(Bug::RangeMissed) && changed % 5 == 0 {
-                        continue;
-                    }
-                    let key = RangeKey { table: table.id().0, part, range: range.first.0 };
-                    let mut writing = writer.range(key)?;
-                    let mut written = Ok(());
-                    table.read_range(range, |id, row| {
-                        if written.is_ok() {
-                            rows::encode(row, &mut image);
-                            written = writing.row(id.0, &image);
-                            count += 1;
-                        }
-                    });
-                    written?;
-                    writing.end()?;
-                    ranges += 1;
-                }
-            }
-        }
+        let scan = Scan { tables: &tables, since: work.since, due_bytes, flushed_bytes };
+        let mut pace = Pace::new(&self.machine, &self.hurry);
+        let (ranges, count) = self.scan(&scan, &mut writer, &mut pace)?;
         // What the scan has seen must be durable before the checkpoint counts.
         let (_, last) = buffers.replay_start();
-        let is_durable =
-            planted.has(Bug::CheckpointBeforeLog) || buffers.wait(last, None, None).epoch >= last;
+        let is_durable = self.log.planted().has(Bug::CheckpointBeforeLog)
+            || buffers.wait(last, None, None).epoch >= last;
         if !is_durable {
             return Err(LogError::Suspect);
         }
-        writer.publish()?;
+        let at_end = Advance { done: 1, total: 1, grown_bytes: 0, due_bytes };
+        writer.publish(|| pace.rest(|| at_end))?;
         work.since = number;
         work.flushed_bytes = flushed_bytes;
         // Relaxed: the number alone counts.
         self.first_segment.store(segment, Ordering::Relaxed);
         self.retire();
+        Ok((ranges, count))
+    }
+
+    /// Writes the ranges that have changed; returns how many they are, and how many rows they have.
+    fn scan(
+        &self,
+        scan: &Scan<'_>,
+        writer: &mut CheckpointWriter<'_>,
+        pace: &mut Pace<'_>,
+    ) -> Result<(u64, u64), LogError> {
+        let changed = scan.changed_ranges();
+        let total = changed.len() as u64;
+        let (mut ranges, mut count) = (0, 0);
+        let mut image = Vec::new();
+        for (done, (table, range)) in (1_u64..).zip(changed) {
+            if self.log.planted().has(Bug::RangeMissed) && done.is_multiple_of(5) {
+                continue;
+            }
+            let key = RangeKey { table: table.id().0, part: range.part, range: range.first.0 };
+            let mut writing = writer.range(key)?;
+            let (mut from, mut written) = (Some(0), Ok(()));
+            while let Some(start) = from {
+                from = table.read_run(range, start, |id, row| {
+                    if written.is_ok() {
+                        rows::encode(row, &mut image);
+                        written = writing.row(id.0, &image);
+                        count += 1;
+                    }
+                });
+                std::mem::replace(&mut written, Ok(()))?;
+                writing.settle()?;
+                pace.rest(|| {
+                    let flushed_bytes = self.log.buffers().stats().bytes_flushed;
+                    let grown_bytes = flushed_bytes.saturating_sub(scan.flushed_bytes);
+                    Advance { done, total, grown_bytes, due_bytes: scan.due_bytes }
+                });
+            }
+            writing.end()?;
+            ranges += 1;
+        }
         Ok((ranges, count))
     }
 
@@ -373,5 +411,27 @@ impl Checkpointer {
             entries.extend(definitions::counters(catalog, &self.catalog, is_exact));
             entries
         })
+    }
+}
+
+/// What a checkpoint scans, and what it is paced by.
+struct Scan<'a> {
+    tables: &'a [Arc<Table>],
+    /// The number of the checkpoint before.
+    since: u64,
+    /// Growth of the log that makes a checkpoint due.
+    due_bytes: u64,
+    /// Bytes that the log had flushed when this checkpoint began.
+    flushed_bytes: u64,
+}
+
+impl Scan<'_> {
+    fn changed_ranges(&self) -> Vec<(&Table, RowRange)> {
+        let parts =
+            self.tables.iter().flat_map(|table| (0..table.part_count()).map(move |p| (table, p)));
+        let ranges = parts.flat_map(|(table, part)| {
+            table.changed_ranges(part, self.since).into_iter().map(move |range| (&**table, range))
+        });
+        ranges.collect()
     }
 }

@@ -14,7 +14,7 @@ use storage::Store;
 use crate::backup::{self, BackupWriter, CopyError, OwnTables, Span};
 use crate::checkpoint::{Checkpointed, Checkpointer};
 use crate::commit_log::CommitLog;
-use crate::counted_disk::DiskCounts;
+use crate::disk_counts::DiskCounts;
 use crate::folder::Folder;
 use crate::planted::Bug;
 use crate::reading::Reading;

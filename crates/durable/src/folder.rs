@@ -17,7 +17,7 @@ use log::{DatabaseId, LogError};
 use sos::sys::{Disk, DiskLock, LockError, Open, OsDisk, SyncMethod};
 use sos::wait::WaitType;
 
-use crate::counted_disk::{CountedDisk, DiskCounts};
+use crate::disk_counts::DiskCounts;
 
 const MAGIC: &[u8; 8] = b"CLEARWAY";
 const VERSION: u32 = 1;
@@ -73,9 +73,7 @@ impl Folder {
     /// As [`Self::open`].
     pub fn on(disk: Arc<dyn Disk>, name: &str) -> Result<Self, String> {
         let fails = |what: &str, error: &dyn std::fmt::Display| format!("{name}/{what}: {error}");
-        let counted = CountedDisk::new(disk);
-        let counts = Arc::clone(counted.counts());
-        let disk: Arc<dyn Disk> = Arc::new(counted);
+        let (disk, counts) = DiskCounts::around(disk);
         let names = disk.list("").map_err(|error| fails("", &error))?;
         let is_ours = names.iter().any(|known| known == IDENTITY);
         // What a start that was interrupted has left: nothing that anyone has stored.

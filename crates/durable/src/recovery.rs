@@ -1,11 +1,13 @@
 //! A start: from the files of a database to tables, definitions and counters as they were.
 //!
 //! ```text
-//! log ─► replay: definitions, and one change for each row
-//!          ├─► counters
-//!          ├─► definitions ─► the catalog; each table with its storage
-//!          └─► rows ─► their places in the tables ─► indexes
+//! log, first reading ─► definitions and counters ─► the catalog; each table with its storage
+//! checkpoint ─► rows ─► their places in the tables
+//! log, second reading ─► changes of rows ─► the same places ─► indexes
 //! ```
+//!
+//! The log is read twice, because a table's definition may come anywhere in it. The second reading comes
+//! from the system's cache and keeps no row in memory besides the tables (decision 0394).
 //!
 //! No session sees the instance before all of it is there. Rows of tables that no definition refers to
 //! are left out: those of a dropped table, or of one whose definition did not get into the log.
@@ -15,28 +17,29 @@ use std::collections::HashMap;
 use catalog::{Catalog, CatalogCell, Object, TableDef, TableRows};
 use definitions::{Entries, Entry, EventNames, NewTable, TableMaker};
 use log::checkpoint::{CheckpointReader, Checkpoints, RangeKey};
-use log::{CommitBuffers, Epoch, LogError, LogOptions, LogReader, Mode, SegmentWriter, Skipped};
+use log::{
+    CommitBuffers, Epoch, LogError, LogOptions, LogReader, Mode, ReplayFrom, SegmentWriter, Skipped,
+};
 use sos::clock;
 use sos::lock::{SpinClass, SpinLock};
 use sos::sched::Machine;
 use sos::sync::Arc;
 use sos::sys::Open as OpenFile;
 use sos::wait::WaitType;
-use storage::recovery::{Restore, Source};
+use storage::recovery::Source;
 use storage::{RowId, RowImage, Store, Table, TableId};
 use types::Msg;
 use types::row::{RowBuffer, RowLayout};
 
+use crate::apply::{Target, Targets, apply_log, describe_orphan};
 use crate::checkpoint::{self, Checkpointer};
-use crate::collected::Piece;
 use crate::commit_log::CommitLog;
 use crate::database::Database;
 use crate::folder::{Folder, LOG};
-use crate::images::{self, table_and_part};
 use crate::kept::{self, Kept};
 use crate::planted::Planted;
 use crate::progress::Progress;
-use crate::replay::{Change, Counts, Replay};
+use crate::replay::{Counts, Definitions, Transactions, Wanted};
 use crate::rows;
 
 /// The size of a segment of the log.
@@ -140,12 +143,11 @@ fn open_folder(
     let entries = read_definitions(reader.as_ref())?;
     let start = checkpoints.manifest().map(|one| (one.first_segment, one.first_epoch));
     let schedulers = instance.machine.scheduler_count();
-    let threads = (schedulers, instance.machine.accounts());
-    let mut replay = Replay::on_threads(threads, entries, settings)?;
-    let replay_began_ns = clock::monotonic_ns();
-    let (end, skipped) = read_log(&folder, settings, start, (&mut replay, instance.progress))?;
-    let (entries, rows, counts) = replay.finish()?;
-    let log_ns = clock::monotonic_ns() - replay_began_ns;
+    let read_began_ns = clock::monotonic_ns();
+    let at = LogStart { folder: &folder, settings, start };
+    let FirstReading { entries, counts, groups, end, skipped } =
+        at.read_definitions(entries, instance.progress)?;
+    let log_ns = clock::monotonic_ns() - read_began_ns;
     let mut lost: Vec<String> = skipped.iter().map(describe).collect();
 
     let last = end.as_ref().map_or(Epoch(0), |end| end.last_epoch);
@@ -161,7 +163,7 @@ fn open_folder(
         .map_err(|error| error.to_string())?;
     let (threads, progress) = (schedulers, instance.progress);
     let mut restored = Restored { tables: &tables.made, settings, threads, progress, log_ns };
-    let count = restored.rows(reader.as_ref(), rows, &mut lost)?;
+    let count = restored.rows(reader.as_ref(), (at, counts, groups), &mut lost)?;
     let is_complete = !entries.is_empty();
     add_column_indexes(&catalog);
     let kept = take_over(&folder, settings, counts, &mut catalog)?;
@@ -180,8 +182,8 @@ fn open_folder(
     };
     let is_partial = is_damaged || counts.later > 0;
     let checkpointer = Checkpointer::new(
-        instance.store,
-        instance.catalog,
+        instance.machine,
+        (instance.store, instance.catalog),
         (&log, writer.folder()),
         (checkpoints, is_damaged),
         settings
@@ -341,33 +343,84 @@ pub(crate) fn read_definitions(reader: Option<&CheckpointReader>) -> Result<Entr
     Ok(read.map(|(key, value)| (key.to_vec(), value.to_vec())).collect())
 }
 
-/// Reads the log from the start of replay to its end; `None` without a segment.
-fn read_log(
-    folder: &Folder,
-    settings: &Settings,
+/// Where the log of a start is, and what of it counts.
+#[derive(Clone, Copy)]
+struct LogStart<'a> {
+    folder: &'a Folder,
+    settings: &'a Settings,
+    /// The first segment and epoch, after a checkpoint.
     start: Option<(u64, Epoch)>,
-    (replay, progress): (&mut Replay, &Progress),
-) -> Result<(Option<log::End>, Vec<Skipped>), String> {
-    let mode = if settings.salvage { Mode::Salvage } else { Mode::Strict };
-    let disk = Arc::clone(&folder.disk);
-    let first_segment = start.map(|(segment, _)| segment);
-    let first_epoch = start.map_or(Epoch(0), |(_, epoch)| epoch);
-    progress.begin(1, log_bytes(folder, first_segment.unwrap_or(0)));
-    let mut reader = match LogReader::open(disk, LOG, folder.id, first_segment, mode) {
-        Ok(reader) => reader,
-        Err(LogError::NoSegment) if start.is_none() => return Ok((None, Vec::new())),
-        Err(error) => return Err(error.to_string()),
-    };
-    while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
-        let number = batch.header.number;
-        progress.advance(batch.byte_count as u64);
-        if batch.header.last_epoch < first_epoch {
-            continue;
-        }
-        replay.take(&batch).map_err(|why| format!("batch {number} of the log: {why}"))?;
+}
+
+/// What the first reading of a log has found.
+#[derive(Default)]
+struct FirstReading {
+    entries: Entries,
+    counts: Counts,
+    /// The number of groups of commits.
+    groups: u64,
+    /// `None` without a segment.
+    end: Option<log::End>,
+    skipped: Vec<Skipped>,
+}
+
+impl LogStart<'_> {
+    fn mode(&self) -> Mode {
+        if self.settings.salvage { Mode::Salvage } else { Mode::Strict }
     }
-    let skipped = reader.skipped().to_vec();
-    Ok((reader.end().copied(), skipped))
+
+    /// Reads the log from the start of replay to its end, for its definitions, which come on top of
+    /// `entries`.
+    fn read_definitions(
+        &self,
+        entries: Entries,
+        progress: &Progress,
+    ) -> Result<FirstReading, String> {
+        let disk = Arc::clone(&self.folder.disk);
+        let (first_segment, first_epoch) = self.start.unzip();
+        let first_epoch = first_epoch.unwrap_or_default();
+        progress.begin(1, log_bytes(self.folder, first_segment.unwrap_or(0)));
+        let opened = LogReader::open(disk, LOG, self.folder.id, first_segment, self.mode());
+        let mut reader = match opened {
+            Ok(reader) => reader,
+            Err(LogError::NoSegment) if self.start.is_none() => {
+                return Ok(FirstReading { entries, ..FirstReading::default() });
+            }
+            Err(error) => return Err(error.to_string()),
+        };
+        let mut transactions = Transactions::until(self.settings.until_100ns);
+        let mut definitions = Definitions::new(entries, self.settings.planted);
+        let mut groups = 0;
+        while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
+            let number = batch.header.number;
+            progress.advance(batch.byte_count as u64);
+            if batch.header.last_epoch < first_epoch {
+                continue;
+            }
+            transactions
+                .read(batch.payload, |timestamp, wanted| match wanted {
+                    Wanted::Definition(bytes) => definitions.take(timestamp, bytes),
+                    Wanted::Change(_) => Ok(()),
+                })
+                .map_err(|why| format!("batch {number} of the log: {why}"))?;
+            if batch.header.is_last {
+                definitions.end_group();
+                groups += 1;
+            }
+        }
+        let skipped = reader.skipped().to_vec();
+        let (entries, counts) = (definitions.finish(), transactions.counts);
+        Ok(FirstReading { entries, counts, groups, end: reader.end().copied(), skipped })
+    }
+
+    /// Opens the log for the second reading.
+    fn open(&self) -> Result<log::Replay, String> {
+        let (segment, epoch) = self.start.unzip();
+        let from = ReplayFrom { segment, epoch: epoch.unwrap_or_default(), until_utc_100ns: None };
+        let disk = Arc::clone(&self.folder.disk);
+        log::Replay::open(disk, LOG, self.folder.id, from, self.mode())
+            .map_err(|error| error.to_string())
+    }
 }
 
 fn describe(part: &Skipped) -> String {
@@ -418,57 +471,72 @@ struct Restored<'a> {
     log_ns: u64,
 }
 
-/// A table whose rows are being put back.
-struct Open<'t> {
-    id: TableId,
-    restore: Restore<'t>,
-    layout: &'t RowLayout,
-}
-
 impl<'a> Restored<'a> {
     /// Puts the rows of a checkpoint and then those of the log into their tables, and builds the
     /// indexes; returns how many rows there are.
     fn rows(
         &mut self,
         reader: Option<&CheckpointReader>,
-        changes: Vec<Piece>,
+        (log, counts, groups): (LogStart<'_>, Counts, u64),
         lost: &mut Vec<String>,
     ) -> Result<u64, String> {
-        let open = |(id, made): (&TableId, &'a Made)| {
-            (*id, Open { id: *id, restore: made.table.restore(), layout: &made.layout })
+        let target = |(id, made): (&TableId, &'a Made)| {
+            (*id, Target { id: *id, restore: made.table.restore(), layout: &made.layout })
         };
-        let open: HashMap<TableId, Open<'a>> = self.tables.iter().map(open).collect();
+        let targets: Targets<'a> = self.tables.iter().map(target).collect();
         let ranges = reader.map_or(0, |reader| reader.ranges().len());
-        self.progress.begin(2, (ranges + changes.len()) as u64);
+        self.progress.begin(2, ranges as u64 + groups);
         if let Some(reader) = reader {
             let keys: Vec<RangeKey> = reader.ranges().keys().copied().collect();
-            let found = self.in_parallel(keys, |key| self.range(&open, reader, key))?;
+            let found = self.in_parallel(keys, |key| self.range(&targets, reader, key))?;
             lost.extend(found.into_iter().flatten());
         }
-        let began_ns = clock::monotonic_ns();
-        self.in_parallel(changes, |(number, rows)| {
-            let (id, part) = table_and_part(number);
-            let Some(open) = open.get(&id) else { return Ok(()) };
-            let layout = (part == 0).then_some(open.layout);
-            apply(&open.restore, (part, layout), rows)
-                .map_err(|why| format!("table {}, {why}", id.0))
-        })?;
-        self.log_ns += clock::monotonic_ns() - began_ns;
-        self.progress.begin(3, open.len() as u64);
-        let counts = self.in_parallel(open.into_values().collect(), |open: Open<'_>| {
-            open.restore.finish().map_err(|error| format!("table {}: {error}", open.id.0))
+        if counts.changes > 0 {
+            let began_ns = clock::monotonic_ns();
+            self.changes(&targets, (log, counts), lost)?;
+            self.log_ns += clock::monotonic_ns() - began_ns;
+        }
+        self.progress.begin(3, targets.len() as u64);
+        let counts = self.in_parallel(targets.into_values().collect(), |target: Target<'_>| {
+            target.restore.finish().map_err(|error| format!("table {}: {error}", target.id.0))
         })?;
         Ok(counts.into_iter().sum())
+    }
+
+    /// Applies the changes of the log, which the first reading has counted.
+    fn changes(
+        &self,
+        targets: &Targets<'_>,
+        (log, counts): (LogStart<'_>, Counts),
+        lost: &mut Vec<String>,
+    ) -> Result<(), String> {
+        let mut replay = log.open()?;
+        let until_100ns = self.settings.until_100ns;
+        let advance = || self.progress.advance(1);
+        let (again, orphans) = apply_log(&mut replay, targets, self.threads, until_100ns, advance)?;
+        if again != counts {
+            return Err(format!(
+                "the log has changed while it was read: {} changes, and {} before",
+                again.changes, counts.changes
+            ));
+        }
+        // Only what salvage has left out can have had the row's insertion.
+        let mut without_row = orphans.iter().map(describe_orphan);
+        match without_row.next() {
+            Some(why) if !self.settings.salvage => return Err(why),
+            first => lost.extend(first.into_iter().chain(without_row)),
+        }
+        Ok(())
     }
 
     /// Puts the rows of a range back; returns what salvage loses of it.
     fn range(
         &self,
-        open: &HashMap<TableId, Open<'_>>,
+        targets: &Targets<'_>,
         reader: &CheckpointReader,
         key: RangeKey,
     ) -> Result<Option<String>, String> {
-        let Some(open) = open.get(&TableId(key.table)) else { return Ok(None) };
+        let Some(target) = targets.get(&TableId(key.table)) else { return Ok(None) };
         let mut buffer = Vec::new();
         let found = match reader.range(key, &mut buffer) {
             Ok(found) => found,
@@ -486,7 +554,7 @@ impl<'a> Restored<'a> {
             };
             rows::decode(image, &mut row).ok_or_else(|| named(&"its image is cut"))?;
             let put =
-                open.restore.put(key.part, RowId(id), RowImage::from(&row), Source::Checkpoint);
+                target.restore.put(key.part, RowId(id), RowImage::from(&row), Source::Checkpoint);
             if !put.map_err(|error| named(&error))? {
                 return Err(named(&"no table has such a row"));
             }
@@ -523,37 +591,4 @@ impl<'a> Restored<'a> {
         }
         Ok(all)
     }
-}
-
-/// Applies what the log says to the rows of a part.
-pub(crate) fn apply(
-    restore: &Restore<'_>,
-    (part, layout): (u8, Option<&RowLayout>),
-    rows: Vec<(u64, Change)>,
-) -> Result<(), String> {
-    let mut row = RowBuffer::default();
-    for (number, change) in rows {
-        let id = RowId(number);
-        let named = |why: &dyn std::fmt::Display| format!("row {number} of part {part}: {why}");
-        let is_placed = match change {
-            Change::Gone => Ok(restore.remove(part, id, Source::Log)),
-            Change::Whole(columns) => {
-                images::assemble(layout, None, columns.iter(), &mut row)
-                    .map_err(|why| named(&why))?;
-                restore.put(part, id, RowImage::from(&row), Source::Log)
-            }
-            Change::Part(columns) => {
-                let assembled = restore.show(part, id, |base| match base {
-                    None => Err("it has changed and was never inserted".to_owned()),
-                    Some(base) => images::assemble(layout, Some(base), columns.iter(), &mut row),
-                });
-                assembled.map_err(|why| named(&why))?;
-                restore.put(part, id, RowImage::from(&row), Source::Log)
-            }
-        };
-        if !is_placed.map_err(|error| named(&error))? {
-            return Err(named(&"no table has such a row"));
-        }
-    }
-    Ok(())
 }

@@ -1,19 +1,18 @@
-//! What the log says about each row and each definition: changes are collected group by group, and
-//! at the end there is one for each row.
+//! What a log says about rows and definitions: which transactions count, and in which order.
 //!
 //! Groups come in order. Within a group the records of the schedulers are one after another, so the
 //! changes of a row are put into the order of their timestamps before they count.
+//!
+//! A start applies the changes of rows to its tables as it reads them: `apply.rs`. A restore reads backups of
+//! the log once, before there are tables, so [`Replay`] keeps one change for each row.
 
 use definitions::Entries;
-use log::{Batch, Columns, EncodedColumns, Nesting, Record, Records, Row};
-use sos::ledger::Accounts;
-use sos::sync::Arc;
+use log::{Columns, EncodedColumns, Head, Heads, Nesting, Record, Row};
 
 use crate::collected::{Collected, Piece};
 use crate::commit_log::ENTRY;
 use crate::entry;
 use crate::planted::{Bug, Planted};
-use crate::recovery::Settings;
 
 /// Columns of a row as the log has them: one block of memory for a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,12 +48,9 @@ pub(crate) enum Change {
     Gone,
 }
 
-/// Collects the changes of a log.
+/// Which transactions of a log count, group by group.
 #[derive(Debug, Default)]
-pub(crate) struct Replay {
-    rows: Collected,
-    entries: Entries,
-    group: Group,
+pub(crate) struct Transactions {
     nesting: Nesting,
     /// The transaction that is being read.
     timestamp: u64,
@@ -63,8 +59,7 @@ pub(crate) struct Replay {
     until_100ns: Option<u64>,
     /// The lowest timestamp of a transaction that was left out: later ones are left out as well.
     cut: Option<u64>,
-    counts: Counts,
-    planted: Planted,
+    pub(crate) counts: Counts,
 }
 
 /// What was read, for progress and messages.
@@ -80,113 +75,132 @@ pub struct Counts {
     pub bytes: u64,
 }
 
-/// The changes of the group that is being read.
-#[derive(Debug, Default)]
-struct Group {
-    rows: Vec<((u32, u64), u64, Change)>,
-    entries: Vec<(u64, definitions::Entry)>,
+/// A record that counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted<'a> {
+    /// A change of a row.
+    Change(RowPlace),
+    /// A definition, in the form of [`entry`].
+    Definition(&'a [u8]),
 }
 
-impl Replay {
-    /// Begins with the definitions of a checkpoint.
-    pub(crate) fn new(entries: Entries, until_100ns: Option<u64>) -> Self {
-        Self { entries, until_100ns, ..Self::default() }
+/// A change of a row: which row, and where in a payload the record is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowPlace {
+    pub(crate) table: u32,
+    /// Whether nothing of the row before counts.
+    pub(crate) is_whole: bool,
+    pub(crate) row: u64,
+    pub(crate) offset: usize,
+}
+
+impl Transactions {
+    /// Takes transactions that were committed up to a time.
+    pub(crate) fn until(until_100ns: Option<u64>) -> Self {
+        Self { until_100ns, ..Self::default() }
     }
 
-    /// As [`Self::new`], with rows that are collected by several threads, this one included.
+    /// Reads the records of a payload, and shows those that count, each with its timestamp.
     ///
     /// # Errors
-    /// The system has refused a thread.
-    pub(crate) fn on_threads(
-        (threads, accounts): (usize, &Arc<Accounts>),
-        entries: Entries,
-        settings: &Settings,
-    ) -> Result<Self, String> {
-        let rows = Collected::spread(threads, accounts)?;
-        let planted = settings.planted;
-        Ok(Self { rows, planted, ..Self::new(entries, settings.until_100ns) })
-    }
-
-    /// Takes the records of a batch.
-    ///
-    /// # Errors
-    /// What is wrong with them: the batch is not one of this program.
-    pub(crate) fn take(&mut self, batch: &Batch<'_>) -> Result<(), String> {
-        self.payload(batch.payload, batch.header.is_last)
-    }
-
-    /// Takes records of a group; `is_last` says that they are the last ones of theirs.
-    ///
-    /// # Errors
-    /// As [`Self::take`].
-    pub(crate) fn payload(&mut self, payload: &[u8], is_last: bool) -> Result<(), String> {
+    /// What is wrong with them: the payload is not one of this program.
+    pub(crate) fn read<'a>(
+        &mut self,
+        payload: &'a [u8],
+        mut visit: impl FnMut(u64, Wanted<'a>) -> Result<(), String>,
+    ) -> Result<(), String> {
         self.counts.bytes += payload.len() as u64;
-        let mut records = Records::new(payload, self.nesting);
-        for record in records.by_ref() {
-            let record = record.map_err(|error| error.to_string())?;
-            self.record(&record)?;
+        let mut heads = Heads::new(payload, self.nesting);
+        for head in heads.by_ref() {
+            let (offset, head) = head.map_err(|error| error.to_string())?;
+            if let Some(wanted) = self.head(offset, &head)? {
+                visit(self.timestamp, wanted)?;
+            }
         }
-        self.nesting = records.nesting();
-        if is_last && !self.planted.has(Bug::OrderedByTime) {
-            self.end_group();
-        }
+        self.nesting = heads.nesting();
         Ok(())
     }
 
-    fn record(&mut self, record: &Record<'_>) -> Result<(), String> {
-        match record {
-            Record::Begin { timestamp, utc_100ns } => {
+    fn head<'a>(&mut self, offset: usize, head: &Head<'a>) -> Result<Option<Wanted<'a>>, String> {
+        Ok(match head {
+            Head::Begin { timestamp, utc_100ns } => {
                 self.timestamp = *timestamp;
                 self.is_wanted = self.until_100ns.is_none_or(|until| *utc_100ns <= until);
                 let counts = &mut self.counts;
                 *if self.is_wanted { &mut counts.transactions } else { &mut counts.later } += 1;
+                None
             }
-            Record::End => {}
-            Record::Insert { .. } | Record::Update { .. } | Record::Delete { .. }
-                if !self.is_wanted =>
-            {
+            Head::End => None,
+            Head::Change { .. } if !self.is_wanted => {
                 let cut = self.cut.map_or(self.timestamp, |cut| cut.min(self.timestamp));
                 self.cut = Some(cut);
+                None
             }
-            _ if !self.is_wanted => {}
-            Record::Insert { table, row, columns } => {
-                self.change(*table, row, Change::Whole(RowColumns::of(columns)))?;
+            Head::Definition { .. } if !self.is_wanted => None,
+            Head::Change { table, row: Row::Id(row), is_whole } => {
+                self.counts.changes += 1;
+                let (table, is_whole, row) = (*table, *is_whole, *row);
+                Some(Wanted::Change(RowPlace { table, is_whole, row, offset }))
             }
-            Record::Update { table, row, columns } => {
-                self.change(*table, row, Change::Part(RowColumns::of(columns)))?;
+            Head::Change { row: Row::Key(_), .. } => {
+                return Err("a row is named by its key".to_owned());
             }
-            Record::Delete { table, row } => self.change(*table, row, Change::Gone)?,
-            Record::Definition { kind: ENTRY, bytes } => {
-                let entry = entry::decode(bytes).ok_or("a definition is not readable")?;
-                self.group.entries.push((self.timestamp, entry));
-            }
-            Record::Definition { kind, .. } => {
+            Head::Definition { kind: ENTRY, bytes } => Some(Wanted::Definition(bytes)),
+            Head::Definition { kind, .. } => {
                 return Err(format!("a definition is of the unknown kind {kind}"));
             }
-        }
-        Ok(())
+        })
     }
 
-    fn change(&mut self, table: u32, row: &Row<'_>, change: Change) -> Result<(), String> {
-        let Row::Id(row) = row else { return Err("a row is named by its key".to_owned()) };
-        self.counts.changes += 1;
-        self.group.rows.push(((table, *row), self.timestamp, change));
-        Ok(())
-    }
-
-    fn end_group(&mut self) {
+    /// Puts the changes of rows of a group into their order, and leaves out those that do not count.
+    pub(crate) fn order<T>(&self, rows: &mut Vec<(u64, T)>) {
         // A transaction may depend on one with a lower timestamp, whose time is later by a little: of
         // two commits, the clock was read in the other order.
         if let Some(cut) = self.cut {
-            self.group.rows.retain(|(_, timestamp, _)| *timestamp < cut);
+            rows.retain(|(timestamp, _)| *timestamp < cut);
         }
         // Stable: the changes of one transaction stay in their order.
-        self.group.rows.sort_by_key(|(_, timestamp, _)| *timestamp);
-        for ((table, row), _, change) in self.group.rows.drain(..) {
-            self.rows.add(table, row, change);
+        if !rows.is_sorted_by_key(|(timestamp, _)| *timestamp) {
+            rows.sort_by_key(|(timestamp, _)| *timestamp);
         }
-        self.group.entries.sort_by_key(|(timestamp, _)| *timestamp);
-        for (_, entry) in self.group.entries.drain(..) {
+    }
+}
+
+/// The definitions that a log leaves.
+#[derive(Debug, Default)]
+pub(crate) struct Definitions {
+    entries: Entries,
+    /// Those of the group that is being read, with their timestamps.
+    group: Vec<(u64, definitions::Entry)>,
+    planted: Planted,
+}
+
+impl Definitions {
+    /// Begins with those of a checkpoint.
+    pub(crate) fn new(entries: Entries, planted: Planted) -> Self {
+        Self { entries, group: Vec::new(), planted }
+    }
+
+    /// Takes a definition of the group.
+    ///
+    /// # Errors
+    /// It is not one.
+    pub(crate) fn take(&mut self, timestamp: u64, bytes: &[u8]) -> Result<(), String> {
+        let entry = entry::decode(bytes).ok_or("a definition is not readable")?;
+        self.group.push((timestamp, entry));
+        Ok(())
+    }
+
+    /// Ends a group: its definitions count in the order of their timestamps.
+    pub(crate) fn end_group(&mut self) {
+        if !self.planted.has(Bug::OrderedByTime) {
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
+        self.group.sort_by_key(|(timestamp, _)| *timestamp);
+        for (_, entry) in self.group.drain(..) {
             match entry.value {
                 Some(value) => self.entries.insert(entry.key, value),
                 None => self.entries.remove(&entry.key),
@@ -194,19 +208,71 @@ impl Replay {
         }
     }
 
-    /// Returns the definitions, and the changes of rows.
+    /// Returns all definitions that are left.
+    pub(crate) fn finish(mut self) -> Entries {
+        self.settle();
+        self.entries
+    }
+}
+
+/// Collects the changes of a log that is read once: that of a backup.
+#[derive(Debug, Default)]
+pub(crate) struct Replay {
+    transactions: Transactions,
+    definitions: Definitions,
+    rows: Collected,
+    /// Changes of rows of the group that is being read, with their timestamps.
+    group: Vec<(u64, (u32, u64, Change))>,
+}
+
+impl Replay {
+    /// Begins with the definitions of a checkpoint.
+    pub(crate) fn new(entries: Entries, until_100ns: Option<u64>) -> Self {
+        let definitions = Definitions::new(entries, Planted::default());
+        let transactions = Transactions::until(until_100ns);
+        Self { transactions, definitions, ..Self::default() }
+    }
+
+    /// Takes records of a group; `is_last` says that they are the last ones of theirs.
     ///
     /// # Errors
-    /// A thread has panicked.
-    pub(crate) fn finish(mut self) -> Result<(Entries, Vec<Piece>, Counts), String> {
-        if self.planted.has(Bug::OrderedByTime) {
-            self.end_group();
+    /// What is wrong with them: the payload is not one of this program.
+    pub(crate) fn payload(&mut self, payload: &[u8], is_last: bool) -> Result<(), String> {
+        let Self { transactions, definitions, group, .. } = self;
+        transactions.read(payload, |timestamp, wanted| match wanted {
+            Wanted::Definition(bytes) => definitions.take(timestamp, bytes),
+            Wanted::Change(place) => {
+                let change = Change::at(payload, place.offset)?;
+                group.push((timestamp, (place.table, place.row, change)));
+                Ok(())
+            }
+        })?;
+        if is_last {
+            self.transactions.order(&mut self.group);
+            self.group.drain(..).for_each(|(_, change)| self.rows.add(change));
+            self.definitions.end_group();
         }
-        Ok((self.entries, self.rows.finish()?, self.counts))
+        Ok(())
+    }
+
+    /// Returns the definitions, and the changes of rows.
+    pub(crate) fn finish(self) -> (Entries, Vec<Piece>) {
+        (self.definitions.finish(), self.rows.finish())
     }
 }
 
 impl Change {
+    fn at(payload: &[u8], offset: usize) -> Result<Self, String> {
+        Ok(match Record::at(payload, offset).map_err(|error| error.to_string())? {
+            Record::Insert { columns, .. } => Self::Whole(RowColumns::of(&columns)),
+            Record::Update { columns, .. } => Self::Part(RowColumns::of(&columns)),
+            Record::Begin { .. }
+            | Record::Delete { .. }
+            | Record::Definition { .. }
+            | Record::End => Self::Gone,
+        })
+    }
+
     /// Adds a later change of the same row. `merged` is a buffer.
     pub(crate) fn add(&mut self, later: Self, merged: &mut EncodedColumns) {
         match (&mut *self, later) {

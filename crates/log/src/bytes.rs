@@ -93,7 +93,18 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a varint, which must have its shortest form.
+    #[inline]
     pub(crate) fn varint(&mut self) -> Result<u64, FormatError> {
+        // Most are one byte long.
+        if let Some((&byte, rest)) = self.bytes.split_first().filter(|(byte, _)| **byte < 0x80) {
+            self.bytes = rest;
+            self.base += 1;
+            return Ok(u64::from(byte));
+        }
+        self.long_varint()
+    }
+
+    fn long_varint(&mut self) -> Result<u64, FormatError> {
         let start = self.base;
         let mut value = 0_u64;
         for index in 0..VARINT_BYTES_MAX {

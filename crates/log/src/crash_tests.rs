@@ -140,7 +140,7 @@ fn publish(store: &mut Checkpoints, segment: u64, epoch: Epoch) -> Result<(), Lo
     (0..epoch.0 % 50).try_for_each(|row| range.row(row, &epoch.0.to_le_bytes()))?;
     range.end()?;
     writer.definition(b"epoch", &epoch.0.to_le_bytes())?;
-    writer.publish()
+    writer.publish(|| ())
 }
 
 /// Opens the log, or begins one if there is none; none if a call of the disk fails.

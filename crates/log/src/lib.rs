@@ -52,7 +52,9 @@ pub use commit::{
 #[cfg(not(any(loom, shuttle)))]
 pub use commit::{Flush, LogThread};
 pub use error::{FormatError, Problem};
-pub use record::{Columns, EncodedColumns, Nesting, Paused, Record, Records, Row, Transaction};
+pub use record::{
+    Columns, EncodedColumns, Head, Heads, Nesting, Paused, Record, Records, Row, Transaction,
+};
 pub use segment_header::{FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader};
 #[cfg(not(any(loom, shuttle)))]
 pub use segments::{

@@ -383,51 +383,168 @@ impl<'a> Records<'a> {
     }
 
     fn decode(&mut self) -> Result<Record<'a>, FormatError> {
-        let start = self.rest.offset();
-        let kind = self.rest.byte()?;
-        if !(BEGIN..=END).contains(&kind) {
-            return Err(FormatError::new(start, Problem::RecordKind(kind)));
-        }
-        let body_bytes = self.rest.varint()?;
-        let body_start = self.rest.offset();
-        let mut body = Cursor::new(self.rest.take(body_bytes)?, body_start);
-        let record = match kind {
-            BEGIN => Record::Begin { timestamp: body.u64()?, utc_100ns: body.u64()? },
-            INSERT => {
-                let (table, row) = place(&mut body)?;
-                Record::Insert { table, row, columns: Columns::decode(&mut body)? }
-            }
-            UPDATE => {
-                let (table, row) = place(&mut body)?;
-                Record::Update { table, row, columns: Columns::decode(&mut body)? }
-            }
-            DELETE => {
-                let (table, row) = place(&mut body)?;
-                Record::Delete { table, row }
-            }
-            DEFINITION => Record::Definition { kind: body.varint_u32()?, bytes: body.take_all() },
-            _ => {
-                let changes = body.varint()?;
-                if self.nesting.changes.is_some_and(|before| before != changes) {
-                    return Err(FormatError::new(start, Problem::ChangeCount));
-                }
-                Record::End
-            }
-        };
-        if !body.is_at_end() {
-            return Err(body.error(Problem::RecordLength));
-        }
-        self.nesting.changes = match (&record, self.nesting.changes) {
-            (Record::Begin { .. }, None) => Some(0),
-            (Record::Begin { .. }, Some(_)) | (_, None) => {
-                return Err(FormatError::new(start, Problem::Nesting));
-            }
-            (Record::End, Some(_)) => None,
-            (_, Some(changes)) => Some(changes + 1),
-        };
-        Ok(record)
+        let (start, kind, mut body) = open(&mut self.rest)?;
+        self.nesting.step(start, kind, &body)?;
+        decode_body(kind, &mut body)
     }
 }
+
+/// Takes a record; returns where it begins, its kind and its body.
+fn open<'a>(rest: &mut Cursor<'a>) -> Result<(usize, u8, Cursor<'a>), FormatError> {
+    let start = rest.offset();
+    let kind = rest.byte()?;
+    if !(BEGIN..=END).contains(&kind) {
+        return Err(FormatError::new(start, Problem::RecordKind(kind)));
+    }
+    let body_bytes = rest.varint()?;
+    let body_start = rest.offset();
+    Ok((start, kind, Cursor::new(rest.take(body_bytes)?, body_start)))
+}
+
+fn decode_body<'a>(kind: u8, body: &mut Cursor<'a>) -> Result<Record<'a>, FormatError> {
+    let record = match kind {
+        BEGIN => Record::Begin { timestamp: body.u64()?, utc_100ns: body.u64()? },
+        INSERT => {
+            let (table, row) = place(body)?;
+            Record::Insert { table, row, columns: Columns::decode(body)? }
+        }
+        UPDATE => {
+            let (table, row) = place(body)?;
+            Record::Update { table, row, columns: Columns::decode(body)? }
+        }
+        DELETE => {
+            let (table, row) = place(body)?;
+            Record::Delete { table, row }
+        }
+        DEFINITION => Record::Definition { kind: body.varint_u32()?, bytes: body.take_all() },
+        _ => {
+            body.varint()?;
+            Record::End
+        }
+    };
+    if body.is_at_end() { Ok(record) } else { Err(body.error(Problem::RecordLength)) }
+}
+
+impl<'a> Record<'a> {
+    /// Returns the record at an offset of a payload, which [`Heads`] has returned.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn at(payload: &'a [u8], offset: usize) -> Result<Self, FormatError> {
+        let bytes = payload.get(offset..).ok_or_else(|| FormatError::new(offset, Problem::Cut))?;
+        let (_, kind, mut body) = open(&mut Cursor::new(bytes, offset))?;
+        decode_body(kind, &mut body)
+    }
+}
+
+impl Nesting {
+    /// Goes past a record.
+    fn step(&mut self, start: usize, kind: u8, body: &Cursor<'_>) -> Result<(), FormatError> {
+        self.changes = match (kind, self.changes) {
+            (BEGIN, None) => Some(0),
+            (BEGIN, Some(_)) | (_, None) => {
+                return Err(FormatError::new(start, Problem::Nesting));
+            }
+            (END, Some(before)) => {
+                if body.clone().varint()? != before {
+                    return Err(FormatError::new(start, Problem::ChangeCount));
+                }
+                None
+            }
+            (_, Some(changes)) => Some(changes + 1),
+        };
+        Ok(())
+    }
+}
+
+/// A record without its columns, which are most of its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Head<'a> {
+    /// The first record of a transaction.
+    Begin {
+        /// Commit timestamp, which orders the transactions of a group.
+        timestamp: u64,
+        /// Commit time in UTC, in units of 100 ns since 0001-01-01.
+        utc_100ns: u64,
+    },
+    /// An insert, an update or a delete.
+    Change {
+        /// Id of the table.
+        table: u32,
+        /// The row in that table.
+        row: Row<'a>,
+        /// Whether nothing of the row before counts: an insert or a delete.
+        is_whole: bool,
+    },
+    /// A definition, opaque here.
+    Definition {
+        /// A number whose meaning belongs to the writer.
+        kind: u32,
+        /// The definition in the writer's form.
+        bytes: &'a [u8],
+    },
+    /// The last record of a transaction.
+    End,
+}
+
+/// Reads the heads of the records of a payload, each with its offset: see [`Record::at`]. Ends after the
+/// first error.
+#[derive(Clone, Debug)]
+pub struct Heads<'a>(Records<'a>);
+
+impl<'a> Heads<'a> {
+    /// Starts at the front of a payload, of which the batch before ended with this nesting.
+    #[must_use]
+    pub const fn new(payload: &'a [u8], nesting: Nesting) -> Self {
+        Self(Records::new(payload, nesting))
+    }
+
+    /// Returns the nesting after the heads read so far.
+    #[must_use]
+    pub const fn nesting(&self) -> Nesting {
+        self.0.nesting()
+    }
+
+    fn decode(&mut self) -> Result<(usize, Head<'a>), FormatError> {
+        let (start, kind, mut body) = open(&mut self.0.rest)?;
+        self.0.nesting.step(start, kind, &body)?;
+        let head = match kind {
+            BEGIN => Head::Begin { timestamp: body.u64()?, utc_100ns: body.u64()? },
+            INSERT | UPDATE | DELETE => {
+                let (table, row) = place(&mut body)?;
+                Head::Change { table, row, is_whole: kind != UPDATE }
+            }
+            DEFINITION => Head::Definition { kind: body.varint_u32()?, bytes: body.take_all() },
+            _ => {
+                body.varint()?;
+                Head::End
+            }
+        };
+        let has_columns = matches!(kind, INSERT | UPDATE);
+        if body.is_at_end() || has_columns {
+            Ok((start, head))
+        } else {
+            Err(body.error(Problem::RecordLength))
+        }
+    }
+}
+
+impl<'a> Iterator for Heads<'a> {
+    type Item = Result<(usize, Head<'a>), FormatError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.rest.is_at_end() {
+            return None;
+        }
+        let head = self.decode();
+        if head.is_err() {
+            self.0.rest.take_all();
+        }
+        Some(head)
+    }
+}
+
+impl iter::FusedIterator for Heads<'_> {}
 
 impl<'a> Iterator for Records<'a> {
     type Item = Result<Record<'a>, FormatError>;

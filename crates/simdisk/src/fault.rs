@@ -20,6 +20,8 @@ pub enum Call {
     /// Making a file durable. If it fails, sectors may have become durable; what else was not
     /// synced before is never going to be.
     Sync,
+    /// Writing a range of a file to the device, which makes nothing durable.
+    WriteBack,
     /// Setting a file's length.
     SetLen,
     /// Taking room for a range of a file.
@@ -45,7 +47,7 @@ impl Call {
     #[must_use]
     pub const fn is_operation(self) -> bool {
         match self {
-            Self::Open | Self::List | Self::Len | Self::Read => false,
+            Self::Open | Self::List | Self::Len | Self::Read | Self::WriteBack => false,
             Self::Create
             | Self::Write
             | Self::Sync

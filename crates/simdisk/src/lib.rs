@@ -363,6 +363,12 @@ impl DiskFile for SimFile {
         )
     }
 
+    fn write_back(&self, offset: u64, len: u64) -> io::Result<()> {
+        let made =
+            Made::new(Call::WriteBack, &self.path).with(|| format!("at {offset}, {len} bytes"));
+        self.make(&made, |_| Ok(()))
+    }
+
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.check_writable()?;
         let made = Made::new(Call::SetLen, &self.path).with(|| format!("to {len}"));

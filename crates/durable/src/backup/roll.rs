@@ -7,9 +7,9 @@ use storage::recovery::Restore;
 use storage::{RowId, TableId};
 use types::row::RowLayout;
 
+use crate::apply::apply_collected;
 use crate::collected::Piece;
 use crate::images::table_and_part;
-use crate::recovery::apply;
 use crate::replay::Replay;
 
 /// Reads backups of the log, group by group.
@@ -40,12 +40,10 @@ impl LogRoller {
     }
 
     /// Returns what was read.
-    ///
-    /// # Errors
-    /// A thread has panicked.
-    pub fn finish(self) -> Result<Rolled, String> {
-        let (entries, rows, _) = self.0.finish()?;
-        Ok(Rolled { entries, rows })
+    #[must_use]
+    pub fn finish(self) -> Rolled {
+        let (entries, rows) = self.0.finish();
+        Rolled { entries, rows }
     }
 }
 
@@ -65,7 +63,7 @@ impl Rolled {
         {
             let (_, part) = table_and_part(number);
             let layout = (part == 0).then_some(layout);
-            apply(restore, (part, layout), rows)
+            apply_collected(restore, (part, layout), &rows)
                 .map_err(|why| format!("table {}, {why}", table.0))?;
         }
         Ok(())

@@ -31,7 +31,7 @@ use sos::wait::WaitType;
 
 use super::crash_backups::Backups;
 use super::crash_lists::{self, Lists};
-use super::slow_disk::SlowDisk;
+use super::hooked_disk::slow_disk;
 use crate::client::{Answer, batch, instance_on, login};
 
 const SEEDS: u64 = 4;
@@ -250,11 +250,16 @@ fn check_is_suspect(session: &mut Session) {
 }
 
 pub(crate) fn start(disk: &SimDisk, way: &Way) -> Arc<Instance> {
-    let instance = instance_on(2, |_| {});
     let disk: Arc<dyn Disk> = match way.sync {
-        Some(sync) => SlowDisk::shared(disk, sync),
+        Some(sync) => slow_disk(disk, sync),
         None => Arc::new(disk.clone()),
     };
+    start_on(disk, way)
+}
+
+/// As [`start`], on a disk that may have hooks. The way's sync does not count.
+pub(crate) fn start_on(disk: Arc<dyn Disk>, way: &Way) -> Arc<Instance> {
+    let instance = instance_on(2, |_| {});
     let folder = Folder::on(disk, "simulated").unwrap();
     let (segment_bytes, planted) = (SEGMENT_BYTES, way.planted);
     let settings = Settings { segment_bytes, planted, ..Settings::default() };

@@ -232,7 +232,9 @@ const STATEMENTS: &[Place] = &[
             ("STATUSONLY", Shown("STATUSONLY")),
             (
                 "CHECKPOINT duration",
-                Nothing("a checkpoint disturbs no request, so it is as fast as it can be"),
+                Nothing(
+                    "a checkpoint rests while there are requests, and is as fast as it can be else",
+                ),
             ),
             ("KILL QUERY NOTIFICATION, STATS JOB", RefusedIn("KILL STATS JOB 5")),
             ("SHUTDOWN WITH NOWAIT", Shown("SHUTDOWN WITH NOWAIT")),

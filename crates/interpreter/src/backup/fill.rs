@@ -105,7 +105,7 @@ pub(super) fn make(
             roll(path, &mut roller, cx)?;
         }
     }
-    let mut rolled = roller.finish().map_err(|why| damaged(base, &why))?;
+    let mut rolled = roller.finish();
     let mut maker =
         Maker { store: &instance.store, cell: &instance.catalog, made: BTreeMap::new() };
     let names = &::session::event::registry::NAMES;

@@ -8,11 +8,13 @@ use sos::wait::WaitType;
 use super::RangeKey;
 use super::format::{BlockHeader, FileHeader, IndexEntry, Trailer};
 use super::manifest::FileEntry;
-use crate::LogError;
 use crate::mutant::{Mutant, is_mutant};
+use crate::{BLOCK_BYTES, LogError};
 
-/// Bytes of one write.
+/// Bytes of one write, where nothing calls [`FileWriter::settle`] in between.
 const WRITE_BYTES: usize = 1 << 20;
+/// Bytes that go to the device at once.
+const PIECE_BYTES: usize = if cfg!(test) { 1 << 12 } else { 256 << 10 };
 
 /// Turns an error of the disk into one with its path.
 pub(super) fn disk_error(path: &str) -> impl FnOnce(std::io::Error) -> LogError {
@@ -31,6 +33,8 @@ pub(super) struct FileWriter {
     /// Bytes that were written, and those that are not yet.
     written: u64,
     buffer: Vec<u8>,
+    /// Bytes at the front that the device has been given.
+    written_back: u64,
     index: Vec<IndexEntry>,
     /// The range that is being written.
     open: IndexEntry,
@@ -54,6 +58,7 @@ impl FileWriter {
             path,
             header,
             written: 0,
+            written_back: 0,
             buffer: header.encode().to_vec(),
             index: Vec::new(),
             open: IndexEntry { key: RangeKey::default(), offset: 0, bytes: 0, rows: 0 },
@@ -126,7 +131,7 @@ impl FileWriter {
         let entry = IndexEntry { key, offset: self.len(), bytes: blocks.len() as u64, rows };
         self.buffer.extend_from_slice(blocks);
         self.index.push(entry);
-        self.write_out(WRITE_BYTES)?;
+        self.settle()?;
         Ok(entry)
     }
 
@@ -137,6 +142,21 @@ impl FileWriter {
             written.map_err(disk_error(&self.path))?;
             self.written += self.buffer.len() as u64;
             self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Writes what is buffered, and gives whole pieces to the device. A sync of 64 MB at the end would take
+    /// tens of milliseconds, in which each sync of the log waits.
+    pub(super) fn settle(&mut self) -> Result<(), LogError> {
+        self.write_out(PIECE_BYTES)?;
+        // The last block is written again by what follows.
+        let whole = self.written - self.written % BLOCK_BYTES as u64;
+        let bytes = whole.saturating_sub(self.written_back);
+        if bytes >= PIECE_BYTES as u64 {
+            let given = self.file.write_back(self.written_back, bytes);
+            given.map_err(disk_error(&self.path))?;
+            self.written_back = whole;
         }
         Ok(())
     }

@@ -95,7 +95,7 @@ impl Checkpoints {
                 store.rename_manifest()?;
             }
         }
-        store.remove_others()?;
+        store.remove_others(&mut || ())?;
         Ok(store)
     }
 
@@ -200,7 +200,7 @@ impl Checkpoints {
     }
 
     /// Removes files that the checkpoint that counts does not name. Other names are left alone.
-    fn remove_others(&self) -> Result<(), LogError> {
+    fn remove_others(&self, rest: &mut impl FnMut()) -> Result<(), LogError> {
         let folder = &self.options.folder;
         let names = self.disk.list(folder).map_err(LogError::io(folder))?;
         for name in names {
@@ -212,6 +212,7 @@ impl Checkpoints {
             if !is_named {
                 let path = format!("{folder}/{name}");
                 self.disk.remove(&path).map_err(LogError::io(&path))?;
+                rest();
             }
         }
         Ok(())
@@ -289,6 +290,15 @@ impl RangeWriter<'_> {
         })
     }
 
+    /// Gives what was written to the disk. To be called often, where nothing is held that others wait
+    /// for: it may wait for the disk.
+    ///
+    /// # Errors
+    /// As [`Self::row`].
+    pub fn settle(&mut self) -> Result<(), LogError> {
+        self.file.settle()
+    }
+
     /// Ends the range, which now has these rows alone.
     ///
     /// # Errors
@@ -352,14 +362,15 @@ impl CheckpointWriter<'_> {
     }
 
     /// Makes the checkpoint count, and removes files that it does not need. The log is durable up to
-    /// the epoch in which the scan has ended: the caller has waited for that.
+    /// the epoch in which the scan has ended: the caller has waited for that. `rest` is called between
+    /// small pieces of work.
     ///
     /// # Errors
     /// [`LogError::Full`], and [`LogError::Io`] before the manifest is renamed: the checkpoint before
     /// counts, and this one may be made again. After a later [`LogError::Io`] the folder is suspect:
     /// [`Checkpoints::begin`] fails from then on.
-    pub fn publish(mut self) -> Result<(), LogError> {
-        self.rewrite()?;
+    pub fn publish(mut self, mut rest: impl FnMut()) -> Result<(), LogError> {
+        self.rewrite(&mut rest)?;
         if let Some(file) = self.current.take() {
             self.end_file(file)?;
         }
@@ -379,14 +390,14 @@ impl CheckpointWriter<'_> {
         self.is_published = true;
         if is_mutant(Mutant::RemovedBeforePublished) {
             self.store.manifest = Some(self.next.clone());
-            self.store.remove_others()?;
+            self.store.remove_others(&mut rest)?;
         }
         if let Err(error) = self.store.rename_manifest() {
             self.store.is_suspect = true;
             return Err(error);
         }
         self.store.manifest = Some(self.next.clone());
-        let removed = self.store.remove_others();
+        let removed = self.store.remove_others(&mut rest);
         self.store.is_suspect = removed.is_err();
         removed
     }
@@ -413,7 +424,7 @@ impl CheckpointWriter<'_> {
 
     /// Copies what is live in files with few live bytes, until all files take at most twice the live
     /// bytes.
-    fn rewrite(&mut self) -> Result<(), LogError> {
+    fn rewrite(&mut self, rest: &mut impl FnMut()) -> Result<(), LogError> {
         let slack = self.store.options.file_bytes / SLACK_PART;
         let mut reader = None;
         while let Some(file) = self.next_to_rewrite(slack) {
@@ -421,7 +432,7 @@ impl CheckpointWriter<'_> {
                 reader = self.store.reader()?;
             }
             let reader = reader.as_ref().expect("an older file has a manifest");
-            self.copy_file(reader, file)?;
+            self.copy_file(reader, file, rest)?;
         }
         Ok(())
     }
@@ -440,7 +451,12 @@ impl CheckpointWriter<'_> {
         older.min_by_key(share).map(|(number, _, _)| number)
     }
 
-    fn copy_file(&mut self, reader: &CheckpointReader, number: u64) -> Result<(), LogError> {
+    fn copy_file(
+        &mut self,
+        reader: &CheckpointReader,
+        number: u64,
+        rest: &mut impl FnMut(),
+    ) -> Result<(), LogError> {
         let ranges = self.next.ranges.iter().filter(|(_, place)| place.file == number);
         let ranges: Vec<_> = ranges.map(|(key, place)| (*key, *place)).collect();
         let mut buffer = Vec::new();
@@ -450,6 +466,7 @@ impl CheckpointWriter<'_> {
             let file = self.current.as_mut().expect("it was made just before");
             let entry = file.copy(key, place.rows, &buffer)?;
             self.next.ranges.insert(key, entry.place(file.number()));
+            rest();
         }
         Ok(())
     }

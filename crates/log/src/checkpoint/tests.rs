@@ -119,7 +119,7 @@ fn publish(
         writer.definition(key, value)?;
     }
     contents.counters.iter().for_each(|(key, value)| writer.counter(*key, *value));
-    writer.publish()
+    writer.publish(|| ())
 }
 
 /// A checkpoint lists no range without rows.
@@ -193,7 +193,7 @@ fn range_that_is_dropped_before_its_end_stays_as_it_was() {
     let mut other = writer.range(RangeKey { table: 2, ..key }).unwrap();
     other.row(1, b"x").unwrap();
     other.end().unwrap();
-    writer.publish().unwrap();
+    writer.publish(|| ()).unwrap();
     let found = read(&store).unwrap().ranges;
     assert_eq!(found[&key], contents.ranges[&key]);
     assert_eq!(found.len(), 2);

@@ -1,8 +1,8 @@
 //! What the fuzz target `log_bytes` does with arbitrary bytes; plain tests call it as well.
 
 use log::{
-    BATCH_HEADER_BYTES, BLOCK_BYTES, Batch, BatchBuffer, Nesting, Record, Records, Row,
-    SegmentHeader, Transaction,
+    BATCH_HEADER_BYTES, BLOCK_BYTES, Batch, BatchBuffer, Head, Heads, Nesting, Record, Records,
+    Row, SegmentHeader, Transaction,
 };
 
 /// Decodes bytes as a payload, as a batch and as a segment header. What is valid as a payload must
@@ -11,6 +11,7 @@ pub(crate) fn bytes(data: &[u8]) {
     let records: Result<Vec<_>, _> = Records::new(data, Nesting::default()).collect();
     match records {
         Ok(records) => {
+            heads(data, &records);
             let mut copy = Vec::new();
             if encode(&records, &mut copy) {
                 assert_eq!(copy, data);
@@ -30,6 +31,26 @@ pub(crate) fn bytes(data: &[u8]) {
     {
         assert_eq!(header.encode(), *block);
     }
+}
+
+/// Reads a valid payload by the heads of its records.
+fn heads(data: &[u8], records: &[Record<'_>]) {
+    let mut heads = Heads::new(data, Nesting::default());
+    for record in records {
+        let (offset, head) = heads.next().expect("a head per record").expect("a valid head");
+        assert_eq!(Record::at(data, offset).as_ref(), Ok(record));
+        let expected = match record.clone() {
+            Record::Begin { timestamp, utc_100ns } => Head::Begin { timestamp, utc_100ns },
+            Record::Insert { table, row, .. } | Record::Delete { table, row } => {
+                Head::Change { table, row, is_whole: true }
+            }
+            Record::Update { table, row, .. } => Head::Change { table, row, is_whole: false },
+            Record::Definition { kind, bytes } => Head::Definition { kind, bytes },
+            Record::End => Head::End,
+        };
+        assert_eq!(head, expected);
+    }
+    assert_eq!(heads.next(), None);
 }
 
 /// Writes records again; returns false if a transaction is open at the end, which the writer takes

@@ -197,6 +197,12 @@ pub trait DiskFile: fmt::Debug + Send + Sync {
     /// Final: see the top of this file.
     fn sync(&self) -> io::Result<()>;
 
+    /// Puts a range on the device and waits for that, so that a later `sync` is short. Makes nothing durable.
+    ///
+    /// # Errors
+    /// Final, as that of `sync`.
+    fn write_back(&self, offset: u64, len: u64) -> io::Result<()>;
+
     /// Cuts the file, or extends it by zeros that need no room.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 //! Each call may block the thread, so each is a wait: a worker hands its scheduler over for it.
 
 use std::io;
+use std::os::fd::{AsFd, AsRawFd};
 
 use rustix::fs::{self, AtFlags, Dir, FallocateFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
@@ -96,6 +97,23 @@ fn write_all(fd: &Fd, mut offset: u64, mut bytes: &[u8]) -> Result<(), Errno> {
         bytes = &bytes[written..];
     }
     Ok(())
+}
+
+/// Writes a range to the device, and waits until it is there.
+fn write_range(fd: &Fd, offset: u64, len: u64) -> Result<(), Errno> {
+    const FLAGS: u32 = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+        | libc::SYNC_FILE_RANGE_WRITE
+        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    let number = |n: u64| i64::try_from(n).map_err(|_| Errno::INVAL);
+    let (fd, offset, len) = (fd.as_fd().as_raw_fd(), number(offset)?, number(len)?);
+    // SAFETY: the descriptor is open, and the call touches no memory of the process.
+    let result = unsafe { libc::sync_file_range(fd, offset, len, FLAGS) };
+    let error = (result != 0).then(io::Error::last_os_error);
+    match error.and_then(|error| Errno::from_io_error(&error)) {
+        // Where it is not allowed, as in some containers, `sync` writes everything.
+        None | Some(Errno::NOSYS | Errno::PERM | Errno::SPIPE | Errno::OPNOTSUPP) => Ok(()),
+        Some(error) => Err(error),
+    }
 }
 
 fn byte_count(fd: &Fd) -> Result<u64, Errno> {
@@ -315,6 +333,10 @@ impl DiskFile for OsFile {
 
     fn sync(&self) -> io::Result<()> {
         waiting(self.wait, SysCause::FileSync, || fs::fdatasync(&self.fd))
+    }
+
+    fn write_back(&self, offset: u64, len: u64) -> io::Result<()> {
+        waiting(self.wait, SysCause::FileWrite, || write_range(&self.fd, offset, len))
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {

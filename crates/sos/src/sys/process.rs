@@ -135,6 +135,14 @@ pub fn allowed_cpus() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
 }
 
+/// Lowers the priority of the calling thread alone, for good, by steps of nice(2), if that is allowed.
+pub fn lower_priority(steps: i32) {
+    let _ = call(SysCause::Process, || {
+        let now = rustix::process::getpriority_process(None)?;
+        rustix::process::setpriority_process(None, now.saturating_add(steps))
+    });
+}
+
 /// Pins the calling thread to one CPU.
 pub fn pin_to_cpu(cpu: usize) -> io::Result<()> {
     pin_to_cpus(&[cpu])

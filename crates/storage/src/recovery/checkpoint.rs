@@ -84,19 +84,33 @@ impl Table {
     /// # Panics
     /// If the table has no such range.
     pub fn read_range(&self, range: RowRange, mut visit: impl FnMut(RowId, RowImage<'_>)) {
+        let mut from = 0;
+        while let Some(next) = self.read_run(range, from, &mut visit) {
+            from = next;
+        }
+    }
+
+    /// As [`Self::read_range`], for some row ids of the range from a place on, 0 at first. Returns the
+    /// next place, or `None` at the end of the range: a caller may rest in between.
+    ///
+    /// # Panics
+    /// If the table has no such range.
+    pub fn read_run(
+        &self,
+        range: RowRange,
+        from: usize,
+        mut visit: impl FnMut(RowId, RowImage<'_>),
+    ) -> Option<usize> {
         let heap = &self.part_at(range.part).expect("a part of the table").heap;
         let heads = heap.range_at(range.first).expect("ranges are never removed");
-        let mut start = 0;
-        loop {
-            let guard = pin();
-            let Some(run) = heads.run(start, BATCH) else { return };
-            for head in run.heads() {
-                let row = newest(head, std::ptr::null(), &self.shared.clock, &guard);
-                if let Some(version) = row.content.filter(|v| v.kind == VersionKind::Data) {
-                    visit(head.id(), version.image());
-                }
+        let guard = pin();
+        let run = heads.run(from, BATCH)?;
+        for head in run.heads() {
+            let row = newest(head, std::ptr::null(), &self.shared.clock, &guard);
+            if let Some(version) = row.content.filter(|v| v.kind == VersionKind::Data) {
+                visit(head.id(), version.image());
             }
-            start += run.len();
         }
+        Some(from + run.len())
     }
 }

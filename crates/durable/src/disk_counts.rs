@@ -1,15 +1,15 @@
-//! `CountedDisk`: a disk that counts reads and writes of the files of the log and of checkpoints, for
-//! `sys.dm_io_virtual_file_stats`.
+//! `DiskCounts`: counts reads and writes of the files of the log and of checkpoints, for
+//! `sys.dm_io_virtual_file_stats`. It is a hook around a database's disk.
 
 use std::io;
 use std::sync::Arc;
 
 use sos::clock;
 use sos::sync::{AtomicU64, Ordering};
-use sos::sys::{Disk, DiskFile, DiskLock, LockError, Open, SyncMethod};
-use sos::wait::WaitType;
+use sos::sys::Disk;
 
 use crate::folder::LOG;
+use crate::hooked_disk::{DiskCall, DiskHook, HookedCall, HookedDisk};
 
 /// Reads and writes of a database's files since the start.
 #[derive(Debug, Default)]
@@ -104,122 +104,63 @@ fn bytes(len: usize) -> u64 {
     u64::try_from(len).unwrap_or(u64::MAX)
 }
 
-/// A disk whose files are counted.
-#[derive(Debug)]
-pub(crate) struct CountedDisk {
-    disk: Arc<dyn Disk>,
-    counts: Arc<DiskCounts>,
-}
-
-/// A file of it.
-#[derive(Debug)]
-struct CountedFile {
-    file: Box<dyn DiskFile>,
-    counts: Arc<DiskCounts>,
-    is_log: bool,
-}
-
-impl CountedDisk {
-    pub(crate) fn new(disk: Arc<dyn Disk>) -> Self {
-        Self { disk, counts: Arc::default() }
-    }
-
-    pub(crate) fn counts(&self) -> &Arc<DiskCounts> {
-        &self.counts
+impl DiskCounts {
+    /// Puts counts around a disk.
+    pub(crate) fn around(disk: Arc<dyn Disk>) -> (Arc<dyn Disk>, Arc<Self>) {
+        let counts = Arc::<Self>::default();
+        (Arc::new(HookedDisk::new(disk, Arc::clone(&counts))), counts)
     }
 }
 
-impl Disk for CountedDisk {
-    fn make_folder(&self, path: &str) -> io::Result<()> {
-        self.disk.make_folder(path)
-    }
-
-    fn list(&self, folder: &str) -> io::Result<Vec<String>> {
-        self.disk.list(folder)
-    }
-
-    fn open_with(
+impl DiskHook for DiskCounts {
+    fn around(
         &self,
-        path: &str,
-        how: Open,
-        sync: SyncMethod,
-        wait: WaitType,
-    ) -> io::Result<Box<dyn DiskFile>> {
-        let file = self.disk.open_with(path, how, sync, wait)?;
-        let is_log = path.split('/').next() == Some(LOG);
-        Ok(Box::new(CountedFile { file, counts: Arc::clone(&self.counts), is_log }))
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.disk.rename(from, to)
-    }
-
-    fn remove(&self, path: &str) -> io::Result<()> {
-        self.disk.remove(path)
-    }
-
-    fn remove_folder(&self, path: &str) -> io::Result<()> {
-        self.disk.remove_folder(path)
-    }
-
-    fn sync_folder(&self, path: &str) -> io::Result<()> {
-        self.disk.sync_folder(path)
-    }
-
-    fn lock(&self, path: &str) -> Result<Box<dyn DiskLock>, LockError> {
-        self.disk.lock(path)
-    }
-}
-
-impl CountedFile {
-    fn counts(&self) -> &FileCounts {
-        if self.is_log { &self.counts.log } else { &self.counts.data }
-    }
-}
-
-impl DiskFile for CountedFile {
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
-    }
-
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-        let counts = self.counts();
-        let read = counts.time(&counts.read_ticks, || self.file.read_at(offset, into))?;
-        add(&counts.reads, 1);
-        add(&counts.read_bytes, bytes(read));
-        Ok(read)
-    }
-
-    fn write_at(&self, offset: u64, from: &[u8]) -> io::Result<()> {
-        let counts = self.counts();
-        counts.time(&counts.write_ticks, || self.file.write_at(offset, from))?;
-        add(&counts.writes, 1);
-        add(&counts.written_bytes, bytes(from.len()));
-        Ok(())
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        let counts = self.counts();
-        counts.time(&counts.write_ticks, || self.file.sync())
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.file.set_len(len)
-    }
-
-    fn allocate(&self, offset: u64, len: u64) -> io::Result<()> {
-        self.file.allocate(offset, len)
+        call: HookedCall<'_>,
+        run: &mut dyn FnMut() -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let is_log = call.path.split('/').next() == Some(LOG);
+        let counts = if is_log { &self.log } else { &self.data };
+        match call.call {
+            DiskCall::Read => {
+                let read = counts.time(&counts.read_ticks, run)?;
+                add(&counts.reads, 1);
+                add(&counts.read_bytes, bytes(read));
+                Ok(read)
+            }
+            DiskCall::Write => {
+                let written = counts.time(&counts.write_ticks, run)?;
+                add(&counts.writes, 1);
+                add(&counts.written_bytes, bytes(written));
+                Ok(written)
+            }
+            DiskCall::Sync | DiskCall::WriteBack => counts.time(&counts.write_ticks, run),
+            DiskCall::Open
+            | DiskCall::Create
+            | DiskCall::List
+            | DiskCall::Len
+            | DiskCall::SetLen
+            | DiskCall::Allocate
+            | DiskCall::MakeFolder
+            | DiskCall::Rename
+            | DiskCall::Remove
+            | DiskCall::RemoveFolder
+            | DiskCall::SyncFolder
+            | DiskCall::Lock => run(),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sos::sys::Open;
+    use sos::wait::WaitType;
+
     use super::*;
 
     #[test]
     fn reads_and_writes_are_counted_by_folder() {
         let shared = simdisk::SimDisk::new(7);
-        let disk = CountedDisk::new(Arc::new(shared));
+        let (disk, counts) = DiskCounts::around(Arc::new(shared));
         disk.make_folder(LOG).expect("the disk works");
         let log = disk.open("log/1", Open::Create, WaitType::WriteLog).expect("it is new");
         log.write_at(0, &[1; 100]).expect("the disk works");
@@ -228,10 +169,10 @@ mod tests {
         data.write_at(0, &[1; 10]).expect("the disk works");
         let mut into = [0; 64];
         data.read_at(0, &mut into).expect("the disk works");
-        let (log, data) = (disk.counts().log.read(), disk.counts().data.read());
+        let (log, data) = (counts.log.read(), counts.data.read());
         assert_eq!((log.writes, log.written_bytes, log.reads), (1, 100, 0));
         assert_eq!((data.writes, data.written_bytes), (1, 10));
         assert_eq!((data.reads, data.read_bytes, data.errors), (1, 10, 0));
-        assert_eq!(disk.counts().sum().writes, 2);
+        assert_eq!(counts.sum().writes, 2);
     }
 }
