@@ -362,6 +362,13 @@ fn an_index_check_finds_duplicates_heaps_and_keys_without_index() {
             ["2", "Borderline duplicate keys", "ix_some", "ix_day_amount"],
             ["20", "Self-loathing: heap with rows", "NULL", "dbo.orders: 40"],
             ["21", "Heap with a nonclustered primary key", "pk_orders", "dbo.orders"],
+            // The rows were inserted, and no statement has read them.
+            ["22", "Unused", "NULL", "NULL"],
+            ["22", "Unused", "ix_day", "NULL"],
+            ["22", "Unused", "ix_day_again", "NULL"],
+            ["22", "Unused", "ix_day_amount", "NULL"],
+            ["22", "Unused", "ix_some", "NULL"],
+            ["22", "Unused", "pk_orders", "NULL"],
             ["60", "Foreign key without index", "fk_stock", "orders"],
         ]
     );
@@ -619,13 +626,26 @@ fn the_statements_that_read_most_come_first_with_what_they_have_read() {
         }
     }
     let rows = sets(&mut dba, BY_READS).remove(0);
-    let scan = ["SELECT COUNT(*) FROM stock WHERE n = @p", "6", "600", "100", "100", "100", "100", "0"];
+    let scan =
+        ["SELECT COUNT(*) FROM stock WHERE n = @p", "6", "600", "100", "100", "100", "100", "0"];
     assert_eq!(rows[0][..8], scan);
     // 600 of 770.
     assert_eq!(rows[0][8..], ["78", "reads much, returns little"]);
-    let point = ["SELECT n FROM stock WHERE id = @p", "90", "90", "1", "1", "1", "1", "0", "12", "-"];
+    let point =
+        ["SELECT n FROM stock WHERE id = @p", "90", "90", "1", "1", "1", "1", "0", "12", "-"];
     assert_eq!(rows[1], point);
-    let update = ["UPDATE stock SET n = 6 WHERE id <= @p", "2", "80", "40", "40", "40", "40", "40", "10", "-"];
+    let update = [
+        "UPDATE stock SET n = 6 WHERE id <= @p",
+        "2",
+        "80",
+        "40",
+        "40",
+        "40",
+        "40",
+        "40",
+        "10",
+        "-",
+    ];
     assert_eq!(rows[2], update);
 }
 
@@ -683,13 +703,16 @@ EXEC sp_executesql @sql, N'@top bigint', @top = 10";
 #[test]
 fn a_query_store_is_sorted_by_logical_reads() {
     let (_instance, mut dba) = shop(1);
-    sets(&mut dba, "ALTER DATABASE shop SET QUERY_STORE = ON (QUERY_CAPTURE_MODE = ALL, INTERVAL_LENGTH_MINUTES = 1440)");
+    sets(
+        &mut dba,
+        "ALTER DATABASE shop SET QUERY_STORE = ON (QUERY_CAPTURE_MODE = ALL, INTERVAL_LENGTH_MINUTES = 1440)",
+    );
     for top in [10, 20, 30] {
         let text = "DELETE x FROM stock AS x WHERE x.id BETWEEN 60 AND 60 + @p; SELECT id FROM stock WHERE id <= @p";
         sets(&mut dba, &format!("EXEC sp_executesql N'{text}', N'@p int', @p = {top}"));
     }
     sets(&mut dba, "SELECT COUNT(*) FROM stock WHERE n > 4");
-    // An execution that fails is in a row of its own.
+    // An execution that fails is in another row.
     assert_eq!(batch(&mut dba, "SELECT SUM(1 / (n - 5)) FROM stock").errors[0].number, 8134);
     let rows = sets(&mut dba, STORED_BY_READS).remove(0);
     let find = |words: &str| {

@@ -1,8 +1,8 @@
 //! `IndexUses`: how often statements have used an index, for `sys.dm_db_index_usage_stats`.
 //!
-//! Each thread counts in a place that no other thread writes, so a use costs two stores to a cache
-//! line of its own. An index gets its places when a plan that uses it is first made; the plan keeps
-//! them, so counting looks nothing up.
+//! Each thread counts in a place that no other thread writes, so a use costs two stores and shares no
+//! cache line. An index gets its places when a plan that uses it is first made; the plan keeps them,
+//! so counting looks nothing up.
 //!
 //! ```text
 //!  plan ──► IndexUses of index 2 ──► place of thread 0: seeks, scans, updates, and when each was last
@@ -51,7 +51,7 @@ impl std::fmt::Debug for IndexUses {
 /// The uses of one kind, of all threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UseTotal {
-    /// Number of statements.
+    /// Number of executions that have used the index so.
     pub count: u64,
     /// When the last one began, in the ticks that the callers gave; 0 if there was none.
     pub last: u64,
