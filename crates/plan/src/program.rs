@@ -395,6 +395,7 @@ pub struct ArgumentStep {
 }
 
 /// The value of an argument.
+#[expect(clippy::large_enum_variant, reason = "most arguments are values")]
 #[derive(Debug)]
 pub enum ArgumentValue {
     /// An expression to evaluate.
@@ -408,6 +409,7 @@ pub enum ArgumentValue {
 }
 
 /// A statement about a cursor.
+#[expect(clippy::large_enum_variant, reason = "few steps are about cursors")]
 #[derive(Debug)]
 pub enum CursorStep {
     /// DECLARE c CURSOR FOR ..; or `SET @c = CURSOR FOR ..` with the variable.
