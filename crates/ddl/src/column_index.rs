@@ -59,6 +59,9 @@ pub(crate) fn drop(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
     table::replace(after, cx)?;
     // If the statement is rolled back, the tuple mover builds the index again.
     before.rows.data.drop_column_index();
+    if let Some(index) = &before.column_index {
+        before.rows.data.uses().forget(storage::IndexId(index.id.unsigned_abs()));
+    }
     Ok(())
 }
 

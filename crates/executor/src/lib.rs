@@ -19,6 +19,7 @@ pub mod dml;
 pub mod eval;
 pub mod fault;
 pub mod host;
+mod io;
 pub mod long;
 pub mod parallel;
 pub mod profile;

@@ -79,7 +79,7 @@ pub struct TableReads {
     pub name: String,
     /// Number of scans and seeks that were started.
     pub scans: u64,
-    /// Row versions that storage returned.
+    /// Row versions that storage returned, and those that were written.
     pub reads: u64,
 }
 
@@ -202,8 +202,8 @@ impl Profile {
         self.table(scan).reads += rows;
     }
 
-    /// Counts rows of a table that were written.
-    pub fn count_writes(&mut self, id: i32, name: &str, rows: u64) {
+    /// Counts row versions of a table that were written, or found without a scan.
+    pub fn count_of_table(&mut self, id: i32, name: &str, rows: u64) {
         self.table_of(id, name).reads += rows;
     }
 

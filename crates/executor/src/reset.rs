@@ -33,6 +33,7 @@ pub fn reset(state: &mut SessionState, reset: Reset, sink: &mut dyn ResultSink) 
         state.enter_database(Arc::clone(&state.connection.login_database));
     }
     state.accounting.books.reset();
+    state.accounting.meter.live().reset_io();
     state.accounting.trace.clear();
     told
 }

@@ -538,6 +538,7 @@ fn read_row(scan: &Scan, cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<bool> {
         load(&scan.columns, table, image, registers);
     });
     let shown = shown.map_err(|error| fault::raise(cx, error))?;
+    cx.session.accounting.meter.read(u64::from(shown.is_some()));
     match (shown, &scan.residual) {
         (None, _) => Ok(false),
         (Some(()), None) => Ok(true),

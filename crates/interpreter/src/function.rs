@@ -64,6 +64,7 @@ pub fn call_table(scan: &UserFunctionScan, cx: &mut Cx<'_>) -> Result<Vec<Vec<Va
         }
         drop(cursor);
         transaction.rollback();
+        cx.session.accounting.meter.read(rows.len() as u64);
         Ok(rows)
     })
 }

@@ -45,6 +45,7 @@ fn make_and_fill(into: &SelectInto, cx: &mut Cx<'_>) -> Result<StatementResult> 
             cx.scratch.row = buffer;
             cx.scratch.output = values;
             stored.map_err(|e| fault::raise(cx, e))?;
+            cx.count_written(&table, 1);
             count += 1;
             Ok(if count == limit { Flow::Enough } else { Flow::More })
         })

@@ -487,6 +487,7 @@ impl Runner<'_> {
             cx.fault = None;
             cx.parallel.hints = leaf.run_hints();
             let (done, returns) = self.with_plan(leaf, cx, |bound, cx| {
+                leaf.count_uses(bound, cx.session.accounting.meter.begun_ticks());
                 Ok((self.run_watched(bound, leaf, cx), returns_rows(bound)))
             })?;
             cx.parallel.hints = RunHints::default();
@@ -574,6 +575,7 @@ impl Runner<'_> {
         cx: &mut Cx<'_>,
     ) -> Result<(Value, ColumnType), Stop> {
         self.with_plan(leaf, cx, |bound, cx| {
+            leaf.count_uses(bound, cx.session.accounting.meter.begun_ticks());
             let scalar = scalar(bound)?;
             cx.reserve(scalar.registers);
             cx.kept.clear();
@@ -586,6 +588,7 @@ impl Runner<'_> {
             return self.scalar_observed(cx, |cx| self.condition(leaf, cx));
         }
         self.with_plan(leaf, cx, |bound, cx| {
+            leaf.count_uses(bound, cx.session.accounting.meter.begun_ticks());
             let scalar = scalar(bound)?;
             cx.reserve(scalar.registers);
             cx.kept.clear();

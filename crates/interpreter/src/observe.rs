@@ -128,6 +128,7 @@ impl Runner<'_> {
             if explain.has(Explain::COUNTS) && !is_shown {
                 cx.profile = Some(Box::default());
             }
+            leaf.count_uses(bound, cx.session.accounting.meter.begun_ticks());
             let result = self.run_watched(bound, leaf, cx);
             drop(showing);
             cx.parallel.hints = RunHints::default();
@@ -138,7 +139,7 @@ impl Runner<'_> {
                 Ok(result) => result,
                 Err(stop) => return Ok((Err(stop), returned)),
             };
-            count_written(bound, result.rows, &mut profile);
+            name_target(bound, &mut profile);
             let shown = explain.has(Explain::PLANS_AFTER).then(|| {
                 let catalog = &cx.session.catalog;
                 let variables = &self.program.variables;
@@ -261,7 +262,8 @@ fn message(number: i32, text: String, cx: &mut Cx<'_>) -> Result<(), Stop> {
     Ok(cx.sink.message(&Error::custom(number, 0, 1, text).at_line(line.max(1)))?)
 }
 
-fn count_written(bound: &Bound, rows: u64, profile: &mut Profile) {
+/// Names the table that a statement changes, which may have changed no row of it.
+fn name_target(bound: &Bound, profile: &mut Profile) {
     let target = match bound {
         Bound::Insert(insert) => &insert.target,
         Bound::Update(update) => &update.target,
@@ -275,5 +277,5 @@ fn count_written(bound: &Bound, rows: u64, profile: &mut Profile) {
         | Bound::Scalar(_) => return,
     };
     let table = table_of(target);
-    profile.count_writes(table.id, &table.name, rows);
+    profile.count_of_table(table.id, &table.name, 0);
 }

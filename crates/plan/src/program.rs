@@ -16,7 +16,8 @@ use crate::expr::Slot;
 use crate::sink::Command;
 use crate::statement::Bound;
 use crate::stats::{Cost, ProgramBooks, StatementPlace};
-use crate::watch::{Later, Watch};
+use crate::uses::Uses;
+use crate::watch::{self, Later, Watch};
 use catalog::options::Meaning;
 use catalog::security::Owner;
 use catalog::{ModuleDef, TableDef, UserType};
@@ -394,6 +395,7 @@ pub struct ArgumentStep {
 }
 
 /// The value of an argument.
+#[expect(clippy::large_enum_variant, reason = "most arguments are values")]
 #[derive(Debug)]
 pub enum ArgumentValue {
     /// An expression to evaluate.
@@ -407,6 +409,7 @@ pub enum ArgumentValue {
 }
 
 /// A statement about a cursor.
+#[expect(clippy::large_enum_variant, reason = "few steps are about cursors")]
 #[derive(Debug)]
 pub enum CursorStep {
     /// DECLARE c CURSOR FOR ..; or `SET @c = CURSOR FOR ..` with the variable.
@@ -451,6 +454,8 @@ pub struct Leaf {
     pub watch: OnceLock<Watch>,
     /// Plans for other table sizes.
     pub later: OnceLock<Box<Later>>,
+    /// The indexes that the plan uses; known once it has run.
+    pub uses: OnceLock<Uses>,
     /// Hints of a Query Store, in the place of those of OPTION.
     pub hinted: OnceLock<RunHints>,
     /// Whether it has USE HINT ('QUERY_PLAN_PROFILE').
@@ -558,6 +563,25 @@ impl Leaf {
         self.plan.get_or_init(|| with_clerk(MemoryClerk::SqlPlans, || Arc::new(bound)))
     }
 
+    /// Counts an execution of a plan of this leaf, which began at `now`, for the indexes that it uses.
+    #[inline]
+    pub fn count_uses(&self, bound: &Bound, now: u64) {
+        match self.plan.get() {
+            Some(plan) if std::ptr::eq(&raw const **plan, bound) => {
+                self.uses.get_or_init(|| Uses::of(bound)).count(now);
+            }
+            _ => self.count_other_uses(bound, now),
+        }
+    }
+
+    #[cold]
+    fn count_other_uses(&self, bound: &Bound, now: u64) {
+        match watch::uses(&self.later, bound) {
+            Some(uses) => uses.count(now),
+            None => Uses::of(bound).count(now),
+        }
+    }
+
     /// Returns a leaf that is not bound yet.
     pub fn new(ast: LeafAst) -> Self {
         let mut leaf = Self {
@@ -568,6 +592,7 @@ impl Leaf {
             cost: OnceLock::new(),
             watch: OnceLock::new(),
             later: OnceLock::new(),
+            uses: OnceLock::new(),
             hinted: OnceLock::new(),
             is_profiled: false,
         };

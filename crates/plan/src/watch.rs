@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::children;
 use crate::query::{Node, TableSource};
 use crate::statement::{Bound, InsertSource};
+use crate::uses::Uses;
 use catalog::TableRows;
 
 /// Factor by which a table must grow or shrink for its plan to be stale.
@@ -79,14 +80,15 @@ pub fn root_of(bound: &Bound) -> Option<&Node> {
 pub struct Later {
     plan: Bound,
     watch: Option<Watch>,
+    uses: Uses,
     next: OnceLock<Box<Self>>,
 }
 
 impl Later {
     /// Stores a plan with the current row counts.
     pub fn new(plan: Bound) -> Self {
-        let watch = Watch::of(&plan);
-        Self { plan, watch, next: OnceLock::new() }
+        let (watch, uses) = (Watch::of(&plan), Uses::of(&plan));
+        Self { plan, watch, uses, next: OnceLock::new() }
     }
 }
 
@@ -101,6 +103,17 @@ pub fn find(mut place: &OnceLock<Box<Later>>) -> Found<'_> {
         place = &later.next;
     }
     Found::Full
+}
+
+/// Returns the indexes that a plan stored here uses; `None` for another plan.
+pub fn uses<'l>(mut place: &'l OnceLock<Box<Later>>, plan: &Bound) -> Option<&'l Uses> {
+    while let Some(later) = place.get() {
+        if std::ptr::eq(&raw const later.plan, plan) {
+            return Some(&later.uses);
+        }
+        place = &later.next;
+    }
+    None
 }
 
 /// The result of [`find`].

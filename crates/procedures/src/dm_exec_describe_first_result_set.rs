@@ -99,7 +99,9 @@ fn described_or_error(described: Result<Vec<Vec<Value>>, Stop>) -> Rows {
             row.push(Value::nvarchar(description));
             Ok(vec![row])
         }
-        Err(_) => Err(Msg::InternalError.into()),
+        // The client has sent an attention: the request ends without a row.
+        Err(Stop::Cancelled | Stop::Disconnected) => Ok(Vec::new()),
+        Err(Stop::Batch | Stop::Scope) => Err(Msg::InternalError.into()),
     }
 }
 

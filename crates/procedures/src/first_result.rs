@@ -4,7 +4,11 @@
 //! A path is a way through IF, WHILE, TRY and GOTO, and into the procedures that are called. Where
 //! several paths return a result, their columns must agree: the documentation of
 //! sp_describe_first_result_set says in what they may differ.
+//!
+//! Each procedure is compiled and looked at once, no matter how many paths call it, so the work grows
+//! with the length of the programs and not with the number of paths.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tsql::ast::Span;
@@ -27,9 +31,6 @@ use crate::called::system_procedure;
 
 /// The least severity of a RAISERROR that ends a path.
 const SEVERITY_OF_ERRORS: i64 = 11;
-/// Most steps that are looked at: procedures that call each other on several paths are looked at once
-/// for each path, which doubles with each level.
-const STEPS_MAX: u32 = 5_000;
 /// Number of the error of an unknown object.
 const OBJECT_NOT_FOUND: i32 = 208;
 
@@ -43,7 +44,8 @@ pub(crate) fn find(
     session: &SessionState,
     browsing: Browsing,
 ) -> Result<Option<FirstResult>, Stop> {
-    let mut search = Search { session, browsing, calls: Vec::new(), looked_at: 0, failed: None };
+    let (calls, known) = (Vec::new(), HashMap::new());
+    let mut search = Search { session, browsing, calls, known, failed: None };
     let scope = Scope { program, procedure: None };
     let paths = search.steps(&program.body, scope)?;
     match (paths.found, search.failed) {
@@ -147,6 +149,7 @@ impl Paths {
 }
 
 /// A result set and the statement that returns it.
+#[derive(Clone)]
 struct Found {
     shape: Arc<ResultShape>,
     browse: Option<Browse>,
@@ -154,13 +157,16 @@ struct Found {
     procedure: Option<String>,
 }
 
+/// A procedure: the ids of its database and of itself.
+type ProcedureKey = (i16, i32);
+
 struct Search<'s> {
     session: &'s SessionState,
     browsing: Browsing,
-    /// Ids of the procedures that are being described.
-    calls: Vec<i32>,
-    /// Number of steps looked at so far.
-    looked_at: u32,
+    /// The procedures that are being described.
+    calls: Vec<ProcedureKey>,
+    /// What the procedures return that were described. An error is not kept: it ends the search.
+    known: HashMap<ProcedureKey, Option<Found>>,
     /// The first error of a path: it counts if no path returns a result.
     failed: Option<Stop>,
 }
@@ -185,11 +191,10 @@ impl Search<'_> {
     }
 
     fn step(&mut self, step: &Step, scope: Scope<'_>) -> Result<Paths, Stop> {
-        self.looked_at += 1;
-        if self.looked_at > STEPS_MAX {
-            let what = format!("describing more than {STEPS_MAX} statements at once");
-            return Err(Msg::NotSupported(&what).into());
+        if self.session.connection.cancel.is_set() {
+            return Err(Stop::Cancelled);
         }
+        sos::sched::yield_if_quantum_due();
         match &step.kind {
             StepKind::Data(leaf) => Ok(self.statement(leaf, step.span, scope)),
             StepKind::Block(body) | StepKind::Atomic { body, .. } => self.steps(body, scope),
@@ -281,7 +286,11 @@ impl Search<'_> {
             return self.system_call(call, name, span, scope);
         };
         check_execute(self.session, &procedure, scope.program.owner)?;
-        if self.calls.contains(&procedure.id) {
+        let key = (procedure.database_id, procedure.id);
+        if let Some(found) = self.known.get(&key) {
+            return Ok(Paths { found: found.clone(), ..Paths::open() });
+        }
+        if self.calls.contains(&key) {
             return Err(scope.error(
                 span,
                 |text| Msg::MetadataRecursion(text).into(),
@@ -289,12 +298,14 @@ impl Search<'_> {
             ));
         }
         let program = ::compile::program_of(self.session, &procedure)?;
-        self.calls.push(procedure.id);
+        self.calls.push(key);
         let inner = Scope { program: &program, procedure: Some(&procedure.name) };
         let paths = self.steps(&program.body, inner);
         self.calls.pop();
+        let found = paths?.found;
+        self.known.insert(key, found.clone());
         // RETURN leaves the procedure, not the caller.
-        Ok(Paths { open: true, jumps: Vec::new(), ..paths? })
+        Ok(Paths { found, ..Paths::open() })
     }
 
     /// Describes a call of a system procedure: sp_executesql with a constant text.

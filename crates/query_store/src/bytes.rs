@@ -5,9 +5,8 @@
 //! ```
 //!
 //! Numbers are little-endian; a text is its length and its bytes; a list is its length and its
-//! entries. A file of another version, or a damaged one, is not read.
+//! entries. A file of version 1 is read, too; one of another version, or a damaged one, is not.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use plan::stats::{Deviation, Parameterization};
@@ -19,7 +18,9 @@ use crate::store::{
 };
 
 const MAGIC: &[u8; 8] = b"CLEARWQS";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// The version before, which has no logical reads and writes.
+const WITHOUT_IO: u32 = 1;
 
 impl DatabaseStore {
     /// Returns the store as bytes.
@@ -46,8 +47,9 @@ impl DatabaseStore {
         if crc32c::crc32c(body).to_le_bytes() != *crc {
             return Err("its checksum is wrong");
         }
-        let mut input = In(&body[MAGIC.len()..]);
-        if u32::from_le_bytes(input.array().ok_or("it is too short")?) != VERSION {
+        let mut input = In { rest: &body[MAGIC.len()..], version: 0 };
+        input.version = u32::from_le_bytes(input.array().ok_or("it is too short")?);
+        if !matches!(input.version, VERSION | WITHOUT_IO) {
             return Err("another version has written it");
         }
         let read = |input: &mut In<'_>| Some((input.i64()?, Store::read(input)?));
@@ -93,12 +95,16 @@ impl Out {
     }
 }
 
-struct In<'b>(&'b [u8]);
+/// What is left to read, and the version of the file.
+struct In<'b> {
+    rest: &'b [u8],
+    version: u32,
+}
 
 impl<'b> In<'b> {
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (first, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
+        let (first, rest) = self.rest.split_first_chunk()?;
+        self.rest = rest;
         Some(*first)
     }
 
@@ -124,8 +130,8 @@ impl<'b> In<'b> {
 
     fn bytes(&mut self) -> Option<&'b [u8]> {
         let length = usize::try_from(self.u64()?).ok()?;
-        let (bytes, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
+        let (bytes, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
         Some(bytes)
     }
 
@@ -337,7 +343,8 @@ fn write_runtime(runtime: &Runtime, out: &mut Out) {
     out.i64(runtime.first);
     out.i64(runtime.last);
     out.u64(runtime.executions);
-    for measure in [&runtime.duration, &runtime.cpu, &runtime.degree, &runtime.rows] {
+    let Runtime { duration, cpu, degree, rows, reads, writes, .. } = runtime;
+    for measure in [duration, cpu, degree, rows, reads, writes] {
         write_measure(measure, out);
     }
     out.list(runtime.waits.iter(), |(category, wait), out| {
@@ -358,8 +365,11 @@ fn read_runtime(input: &mut In<'_>) -> Option<Runtime> {
         cpu: read_measure(input)?,
         degree: read_measure(input)?,
         rows: read_measure(input)?,
-        waits: BTreeMap::new(),
+        ..Runtime::default()
     };
+    if input.version != WITHOUT_IO {
+        (runtime.reads, runtime.writes) = (read_measure(input)?, read_measure(input)?);
+    }
     input.list(|input| {
         let category = input.u8()?;
         let wait = Wait { id: input.i64()?, executions: input.u64()?, time: read_measure(input)? };
@@ -431,7 +441,14 @@ mod tests {
             extremes: Some((0.5, 1.0)),
             spread: Deviation { count: 2.0, sum: 1.5, squares: 1.25 },
         };
-        let mut runtime = Runtime { id: 9, executions: 2, duration: measure, ..Runtime::default() };
+        let mut runtime = Runtime {
+            id: 9,
+            executions: 2,
+            duration: measure,
+            reads: measure,
+            writes: measure,
+            ..Runtime::default()
+        };
         runtime.waits.insert(3, Wait { id: 1, executions: 1, time: measure });
         store.insert_runtime((5, 2, Ending::Exception), runtime);
         store.set_hint(3, "OPTION(MAXDOP 1)", Some("why".to_owned()));
@@ -445,6 +462,39 @@ mod tests {
         assert_eq!(created, 1234);
         assert_eq!(read, written.store);
         assert_eq!(read.bytes(), written.store.bytes());
+    }
+
+    /// Returns a store's bytes as the version before has written them.
+    fn without_io(stored: &DatabaseStore) -> Vec<u8> {
+        let with_one = |reads: &Measure| {
+            let mut out = Out(Vec::new());
+            write_measure(reads, &mut out);
+            write_measure(reads, &mut out);
+            out.0
+        };
+        let mut bytes = stored.to_bytes();
+        let runtime = stored.store.runtime.values().next().expect("there is one");
+        let io = with_one(&runtime.reads);
+        let at = bytes.windows(io.len()).rposition(|part| part == io).expect("it is written");
+        bytes.drain(at..at + io.len());
+        bytes[MAGIC.len()..][..4].copy_from_slice(&WITHOUT_IO.to_le_bytes());
+        bytes.truncate(bytes.len() - 4);
+        let crc = crc32c::crc32c(&bytes);
+        bytes.extend_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_store_of_the_version_before_is_read_without_reads_and_writes() {
+        let written = filled();
+        let bytes = without_io(&written);
+        let (read, _) = DatabaseStore::from_bytes(&bytes).expect("readable");
+        let mut wanted = written.store.clone();
+        for runtime in wanted.runtime.values_mut() {
+            (runtime.reads, runtime.writes) = (Measure::default(), Measure::default());
+        }
+        assert_eq!(read, wanted);
+        assert_eq!(read.runtime.values().next().map(|r| r.duration.total), Some(1.5));
     }
 
     #[test]

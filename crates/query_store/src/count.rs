@@ -10,6 +10,8 @@ use crate::store::{Compiled, Delta, Instant, Runtime, Wait};
 struct Sums {
     executions: u64,
     rows: u64,
+    reads: u64,
+    writes: u64,
     worker: u64,
     elapsed: u64,
     degrees: u64,
@@ -21,6 +23,8 @@ impl Sums {
         Self {
             executions,
             rows: totals.rows.total,
+            reads: totals.reads.total,
+            writes: totals.writes.total,
             worker: totals.worker.total,
             elapsed: totals.elapsed.total,
             degrees: totals.degree().total,
@@ -69,6 +73,7 @@ impl Counts {
         self.sums.executions < executions
             || self.sums.elapsed != totals.elapsed.total
             || self.sums.rows != totals.rows.total
+            || self.sums.reads != totals.reads.total
     }
 
     /// Returns what was counted since, and remembers what is counted now. `executions` are those that
@@ -143,27 +148,29 @@ fn wait_of(wait: &WaitTotal, before: (u64, u64, f64), executions: u64, tick_us: 
     Wait { id: 0, executions, time: measure.scaled(tick_us) }
 }
 
+/// Minimum and maximum of each figure.
+type Known = [plan::stats::Extremes; plan::stats::SUMMARIES];
+
 /// Returns what was added to sums.
 #[expect(clippy::cast_precision_loss, reason = "figures of statistics")]
-fn run(
-    now: &Sums,
-    before: &Sums,
-    (totals, extremes): (&Totals, [plan::stats::Extremes; 4]),
-    clock: &Clock,
-) -> Runtime {
+fn run(now: &Sums, before: &Sums, (totals, extremes): (&Totals, Known), clock: &Clock) -> Runtime {
     let tick_us = clock.tick_us();
     let executions = now.executions.saturating_sub(before.executions);
-    let rows = now.rows.saturating_sub(before.rows) as f64;
     let degrees = now.degrees.saturating_sub(before.degrees) as f64;
-    let [of_rows, of_worker, of_elapsed, of_degrees] = extremes.map(floats);
+    let [of_rows, of_worker, of_elapsed, of_degrees, of_reads, of_writes] = extremes.map(floats);
     let count = executions as f64;
     let time = |now: u64, before: u64, last: u64, extremes, spread| {
         let total = now.saturating_sub(before) as f64;
         Measure { total, last: last as f64, extremes, spread }.scaled(tick_us)
     };
     let (spread, earlier) = (now.spread, before.spread);
-    // The sum of n * n is that of n * (n - 1) and of n.
-    let pairs = (spread.rows - earlier.rows).max(0.0);
+    let figure = |(now, before): (u64, u64), last: u64, extremes, (pairs, earlier): (f64, f64)| {
+        let total = now.saturating_sub(before) as f64;
+        // The sum of n * n is that of n * (n - 1) and of n.
+        let squares = (pairs - earlier).max(0.0) + total;
+        let spread = plan::stats::Deviation { count, sum: total, squares };
+        Measure { total, last: last as f64, extremes, spread }
+    };
     let last = clock.at(totals.last_start.saturating_add(totals.elapsed.last));
     Runtime {
         id: 0,
@@ -193,12 +200,24 @@ fn run(
             })),
             spread: plan::stats::Deviation::default(),
         },
-        rows: Measure {
-            total: rows,
-            last: totals.rows.last as f64,
-            extremes: of_rows,
-            spread: plan::stats::Deviation { count, sum: rows, squares: pairs + rows },
-        },
+        rows: figure(
+            (now.rows, before.rows),
+            totals.rows.last,
+            of_rows,
+            (spread.rows, earlier.rows),
+        ),
+        reads: figure(
+            (now.reads, before.reads),
+            totals.reads.last,
+            of_reads,
+            (spread.reads, earlier.reads),
+        ),
+        writes: figure(
+            (now.writes, before.writes),
+            totals.writes.last,
+            of_writes,
+            (spread.writes, earlier.writes),
+        ),
         waits: std::collections::BTreeMap::new(),
     }
 }
@@ -212,6 +231,16 @@ fn exclude(regular: &mut Runtime, failed: &Runtime) {
         (&mut regular.degree, &failed.degree),
     ] {
         sum.total = (sum.total - part.total).max(0.0);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "figures of statistics")]
+    let executions = failed.executions as f64;
+    for (sum, part) in [(&mut regular.reads, &failed.reads), (&mut regular.writes, &failed.writes)]
+    {
+        sum.total = (sum.total - part.total).max(0.0);
+        // The sum of n * (n - 1), which is part of the squares, has none of them.
+        sum.spread.count = (sum.spread.count - executions).max(0.0);
+        sum.spread.sum = (sum.spread.sum - part.total).max(0.0);
+        sum.spread.squares = (sum.spread.squares - part.total).max(0.0);
     }
     if regular.executions == 0 && failed.executions > 0 {
         *regular = Runtime::default();

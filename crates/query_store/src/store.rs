@@ -152,6 +152,10 @@ pub struct Runtime {
     pub degree: Measure,
     /// Rows returned or changed.
     pub rows: Measure,
+    /// Logical reads: row versions that were returned by storage, or written.
+    pub reads: Measure,
+    /// Logical writes: row versions that were written.
+    pub writes: Measure,
     /// Waits by number of their category.
     pub waits: BTreeMap<u8, Wait>,
 }
@@ -239,6 +243,8 @@ impl Runtime {
         self.cpu.absorb(&later.cpu);
         self.degree.absorb(&later.degree);
         self.rows.absorb(&later.rows);
+        self.reads.absorb(&later.reads);
+        self.writes.absorb(&later.writes);
         for (category, wait) in &later.waits {
             let sum = self.waits.entry(*category).or_insert_with(|| {
                 *last_wait += 1;
@@ -252,7 +258,7 @@ impl Runtime {
     /// Returns whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let measures = [&self.duration, &self.cpu, &self.rows];
+        let measures = [&self.duration, &self.cpu, &self.rows, &self.reads];
         self.executions == 0 && measures.iter().all(|measure| measure.total <= 0.0)
     }
 }

@@ -81,5 +81,7 @@ pub use spec::{
     KeyExtractor, Keys, Order, Read, Result, RowId, RowImage, RowLock, Scope, SessionTag, TableId,
     TableKind, TableMemory, TableSpec, TransactionOptions, Uniqueness, WhenOwned,
 };
-pub use store::{Collected, Mistake, Store, StoreOptions, Table};
+pub use store::{
+    Collected, IndexUse, IndexUses, Mistake, Store, StoreOptions, Table, TableUses, UseTotal,
+};
 pub use transaction::{Claim, RowRef, Savepoint, Transaction};

@@ -295,9 +295,7 @@ impl<'p> LookUp<'p> {
         found: &[(u32, RowImage<'p>)],
         cx: &mut Cx<'_>,
     ) -> Result<(Vec<u32>, ImageRows<'p>)> {
-        if let Some(profile) = &mut cx.profile {
-            profile.count_reads(self.scan, found.len() as u64);
-        }
+        cx.count_reads(self.scan, found.len() as u64);
         let left_row = |(place, _): &(u32, _)| self.key_rows[*place as usize];
         let mut left_rows: Vec<u32> = found.iter().map(left_row).collect();
         let mut images = ImageRows(found.iter().map(|(_, image)| *image).collect());

@@ -96,9 +96,7 @@ impl<'p> Operator<'p> for TableScan<'p> {
             };
             // Rows before the failing one are passed on.
             let count = self.decode.images.0.len();
-            if let Some(profile) = &mut cx.profile {
-                profile.count_reads(self.scan, count as u64);
-            }
+            cx.count_reads(self.scan, count as u64);
             if count > 0 {
                 fault::check_cancel(cx)?;
                 self.decode.start(&mut batch);
@@ -134,9 +132,7 @@ impl<'p> TableScan<'p> {
     ) -> Result<Flow> {
         while let Some(block) = blocks.next_block().map_err(|e| fault::raise(cx, e))? {
             fault::check_cancel(cx)?;
-            if let Some(profile) = &mut cx.profile {
-                profile.count_reads(self.scan, block.live.len() as u64);
-            }
+            cx.count_reads(self.scan, block.live.len() as u64);
             if let Some(pushdown) = &self.pushdown {
                 let _label = ledger::labelled(Label::Scan);
                 if pushdown.borrow_mut().take(&block) {

@@ -38,10 +38,11 @@ const COLUMNS: &[Column<RequestRow>] = &[
     col("total_elapsed_time", INT, |r| int(r.session.card.elapsed_ms())),
     opt("scheduler_id", INT, |r| or_null(r.scheduler(), int)),
     unknown("task_address", ADDRESS),
-    // Rows are in memory: no pages or files are read.
+    // Rows are in memory: nothing is read from disk. Writes and logical reads are row versions:
+    // docs/decisions/0395.
     col("reads", BIGINT, |_| big(0)),
-    col("writes", BIGINT, |_| big(0)),
-    col("logical_reads", BIGINT, |_| big(0)),
+    col("writes", BIGINT, |r| big(r.session.card.live.request_io().writes)),
+    col("logical_reads", BIGINT, |r| big(r.session.card.live.request_io().reads)),
     col("text_size", INT, |r| int(r.session.facts.options.text_size)),
     opt("language", SYSNAME, |r| text(r.session.facts.options.language.name())),
     opt("date_format", nv(3), |r| text(r.session.date_format())),

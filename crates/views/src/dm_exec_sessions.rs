@@ -30,10 +30,11 @@ const COLUMNS: &[Column<SessionRow>] = &[
     col("endpoint_id", INT, |_| int(4)),
     col("last_request_start_time", DATETIME, |r| r.card.last_start()),
     opt("last_request_end_time", DATETIME, |r| r.card.last_end()),
-    // Rows are in memory: no pages or files are read.
+    // Rows are in memory: nothing is read from disk. Writes and logical reads are row versions:
+    // docs/decisions/0395.
     col("reads", BIGINT, |_| big(0)),
-    col("writes", BIGINT, |_| big(0)),
-    col("logical_reads", BIGINT, |_| big(0)),
+    col("writes", BIGINT, |r| big(r.card.live.io().writes)),
+    col("logical_reads", BIGINT, |r| big(r.card.live.io().reads)),
     col("is_user_process", BIT, |_| bit(true)),
     col("text_size", INT, |r| int(r.facts.options.text_size)),
     opt("language", SYSNAME, |r| text(r.facts.options.language.name())),

@@ -156,7 +156,7 @@ impl Session {
             let mut sink = Deferred::new(sink);
             let outcome = session.run_batch(text, &mut sink);
             if outcome.is_ok() && session.state.held.pending_bulk.is_some() {
-                session.announced = request::batch_suspended(watched, text);
+                session.announced = request::batch_suspended(&session.state, watched, text);
             } else {
                 request::batch_completed(&session.state, watched, text, &outcome);
             }

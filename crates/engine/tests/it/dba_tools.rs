@@ -362,6 +362,13 @@ fn an_index_check_finds_duplicates_heaps_and_keys_without_index() {
             ["2", "Borderline duplicate keys", "ix_some", "ix_day_amount"],
             ["20", "Self-loathing: heap with rows", "NULL", "dbo.orders: 40"],
             ["21", "Heap with a nonclustered primary key", "pk_orders", "dbo.orders"],
+            // The rows were inserted, and no statement has read them.
+            ["22", "Unused", "NULL", "NULL"],
+            ["22", "Unused", "ix_day", "NULL"],
+            ["22", "Unused", "ix_day_again", "NULL"],
+            ["22", "Unused", "ix_day_amount", "NULL"],
+            ["22", "Unused", "ix_some", "NULL"],
+            ["22", "Unused", "pk_orders", "NULL"],
             ["60", "Foreign key without index", "fk_stock", "orders"],
         ]
     );
@@ -593,4 +600,132 @@ fn backups_and_checks_of_integrity_are_made_verified_and_remembered() {
     drop(instance);
     let instance = data.open();
     assert_eq!(sets(&mut login(&instance), checked)[0], wanted);
+}
+
+/// The statements of the cache by a figure, with their share of it, as sp_BlitzCache sorts them.
+const BY_READS: &str = "
+SELECT TOP (3) SUBSTRING(st.text, (qs.statement_start_offset / 2) + 1, ((CASE qs.statement_end_offset WHEN -1 THEN DATALENGTH(st.text) ELSE qs.statement_end_offset END - qs.statement_start_offset) / 2) + 1) AS QueryText,
+    qs.execution_count, qs.total_logical_reads, qs.total_logical_reads / qs.execution_count AS AverageReads, qs.min_logical_reads, qs.max_logical_reads, qs.last_logical_reads, qs.total_logical_writes,
+    CAST(ROUND(100.00 * qs.total_logical_reads / SUM(qs.total_logical_reads) OVER (), 0) AS int) AS PercentReads, CASE WHEN qs.total_logical_reads / qs.execution_count > 10 * NULLIF(qs.total_rows / qs.execution_count, 0) THEN 'reads much, returns little' ELSE '-' END AS Warnings
+FROM sys.dm_exec_query_stats AS qs CROSS APPLY sys.dm_exec_sql_text(qs.sql_handle) AS st
+CROSS APPLY (SELECT MAX(CASE a.attribute WHEN 'dbid' THEN CONVERT(int, a.value) END) AS dbid FROM sys.dm_exec_plan_attributes(qs.plan_handle) AS a) AS pa
+WHERE pa.dbid = DB_ID() AND st.text NOT LIKE '%dm_exec_query_stats%' ORDER BY qs.total_logical_reads DESC OPTION (RECOMPILE)";
+
+#[test]
+fn the_statements_that_read_most_come_first_with_what_they_have_read() {
+    let (_instance, mut dba) = shop(1);
+    sets(&mut dba, "DBCC FREEPROCCACHE WITH NO_INFOMSGS");
+    for (text, parameter, times) in [
+        ("SELECT COUNT(*) FROM stock WHERE n = @p", 5, 6),
+        ("SELECT n FROM stock WHERE id = @p", 5, 90),
+        ("UPDATE stock SET n = 6 WHERE id <= @p", 20, 2),
+    ] {
+        for _ in 0..times {
+            let call = format!("EXEC sp_executesql N'{text}', N'@p int', @p = {parameter}");
+            sets(&mut dba, &call);
+        }
+    }
+    let rows = sets(&mut dba, BY_READS).remove(0);
+    let scan =
+        ["SELECT COUNT(*) FROM stock WHERE n = @p", "6", "600", "100", "100", "100", "100", "0"];
+    assert_eq!(rows[0][..8], scan);
+    // 600 of 770.
+    assert_eq!(rows[0][8..], ["78", "reads much, returns little"]);
+    let point =
+        ["SELECT n FROM stock WHERE id = @p", "90", "90", "1", "1", "1", "1", "0", "12", "-"];
+    assert_eq!(rows[1], point);
+    let update = [
+        "UPDATE stock SET n = 6 WHERE id <= @p",
+        "2",
+        "80",
+        "40",
+        "40",
+        "40",
+        "40",
+        "40",
+        "10",
+        "-",
+    ];
+    assert_eq!(rows[2], update);
+}
+
+/// Indexes with what they cost and what they are good for, as sp_BlitzIndex does.
+const INDEX_USES: &str = "
+SELECT sn.index_name, sn.total_reads, sn.user_updates, CASE WHEN sn.total_reads = 0 AND sn.user_updates > 0 THEN 'Unused index' WHEN sn.total_reads * 10 < sn.user_updates THEN 'More writes than reads' ELSE '-' END AS finding,
+    N'Reads: ' + CONVERT(nvarchar(20), sn.total_reads) + CASE WHEN sn.total_reads > 0 THEN N' (' + RTRIM(CASE WHEN sn.user_seeks > 0 THEN CONVERT(nvarchar(20), sn.user_seeks) + N' seek ' ELSE N'' END + CASE WHEN sn.user_scans > 0 THEN CONVERT(nvarchar(20), sn.user_scans) + N' scan ' ELSE N'' END + CASE WHEN sn.user_lookups > 0 THEN CONVERT(nvarchar(20), sn.user_lookups) + N' lookup' ELSE N'' END) + N')' ELSE N'' END + N' Writes: ' + CONVERT(nvarchar(20), sn.user_updates) AS index_usage_summary,
+    CASE WHEN sn.last_user_read IS NULL THEN 'never' WHEN DATEDIFF(minute, sn.last_user_read, GETDATE()) BETWEEN 0 AND 60 THEN 'now' END
+FROM (SELECT si.name AS index_name, ISNULL(us.user_seeks + us.user_scans + us.user_lookups, 0) AS total_reads, us.user_seeks, us.user_scans, us.user_lookups, ISNULL(us.user_updates, 0) AS user_updates, (SELECT MAX(v.d) FROM (VALUES (us.last_user_seek), (us.last_user_scan), (us.last_user_lookup)) AS v (d)) AS last_user_read
+    FROM sys.indexes AS si JOIN sys.objects AS so ON so.object_id = si.object_id AND so.is_ms_shipped = 0
+    LEFT JOIN sys.dm_db_index_usage_stats AS us ON us.database_id = DB_ID() AND us.object_id = si.object_id AND us.index_id = si.index_id) AS sn ORDER BY sn.index_name";
+
+#[test]
+fn an_index_that_no_statement_reads_is_found_and_one_that_is_read_is_not() {
+    let (_instance, mut dba) = shop(1);
+    sets(&mut dba, "CREATE INDEX ix_n ON stock (n); CREATE INDEX ix_unused ON stock (n, id)");
+    for n in 1..=12 {
+        sets(&mut dba, &format!("UPDATE stock SET n = {n} WHERE id = {n}"));
+    }
+    for _ in 0..2 {
+        sets(&mut dba, "SELECT id FROM stock WITH (INDEX (ix_n)) WHERE n = 3");
+    }
+    sets(&mut dba, "SELECT MAX(n + id) FROM stock");
+    let rows = sets(&mut dba, INDEX_USES).remove(0);
+    let rows: Vec<[&str; 6]> = rows
+        .iter()
+        .map(|row| std::array::from_fn(|at| row[at].as_str()))
+        .map(|row: [&str; 6]| match row[0].starts_with("PK__") {
+            true => ["PK", row[1], row[2], row[3], row[4], row[5]],
+            false => row,
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ["ix_n", "2", "12", "-", "Reads: 2 (2 seek) Writes: 12", "now"],
+            ["ix_unused", "0", "12", "Unused index", "Reads: 0 Writes: 12", "never"],
+            // 12 rows that are changed and one scan; the INSERT that has filled the table.
+            ["PK", "13", "13", "-", "Reads: 13 (12 seek 1 scan) Writes: 13", "now"],
+        ]
+    );
+}
+
+/// The plans of a Query Store by logical reads, as QuickieStore sorts them.
+const STORED_BY_READS: &str = "
+DECLARE @sql nvarchar(max) = N'WITH top_plans AS (
+    SELECT TOP (@top) qsrs.plan_id, SUM(qsrs.count_executions) AS count_executions, SUM(qsrs.avg_logical_io_reads * qsrs.count_executions) AS total_logical_io_reads FROM sys.query_store_runtime_stats AS qsrs
+    WHERE EXISTS (SELECT 1 FROM sys.query_store_plan AS qsp JOIN sys.query_store_query AS qsq ON qsq.query_id = qsp.query_id JOIN sys.query_store_query_text AS qsqt ON qsqt.query_text_id = qsq.query_text_id WHERE qsp.plan_id = qsrs.plan_id AND qsqt.query_sql_text LIKE N''%FROM stock%'' AND qsqt.query_sql_text NOT LIKE N''%query_store%'')
+    GROUP BY qsrs.plan_id ORDER BY MAX(qsrs.avg_logical_io_reads) DESC)
+SELECT qsqt.query_sql_text, tp.count_executions, CAST(tp.total_logical_io_reads AS bigint), CAST(MAX(qsrs.avg_logical_io_reads) AS decimal(9, 2)), MIN(qsrs.min_logical_io_reads), MAX(qsrs.max_logical_io_reads), MAX(qsrs.last_logical_io_reads), CAST(MAX(qsrs.stdev_logical_io_reads) AS decimal(9, 2)), CAST(MAX(qsrs.avg_logical_io_writes) AS decimal(9, 2)), MAX(qsrs.max_logical_io_writes)
+FROM top_plans AS tp JOIN sys.query_store_runtime_stats AS qsrs ON qsrs.plan_id = tp.plan_id JOIN sys.query_store_plan AS qsp ON qsp.plan_id = tp.plan_id JOIN sys.query_store_query AS qsq ON qsq.query_id = qsp.query_id JOIN sys.query_store_query_text AS qsqt ON qsqt.query_text_id = qsq.query_text_id
+GROUP BY qsqt.query_sql_text, tp.count_executions, tp.total_logical_io_reads ORDER BY MAX(qsrs.avg_logical_io_reads) DESC OPTION (RECOMPILE)';
+EXEC sp_executesql @sql, N'@top bigint', @top = 10";
+
+#[test]
+fn a_query_store_is_sorted_by_logical_reads() {
+    let (_instance, mut dba) = shop(1);
+    sets(
+        &mut dba,
+        "ALTER DATABASE shop SET QUERY_STORE = ON (QUERY_CAPTURE_MODE = ALL, INTERVAL_LENGTH_MINUTES = 1440)",
+    );
+    for top in [10, 20, 30] {
+        let text = "DELETE x FROM stock AS x WHERE x.id BETWEEN 60 AND 60 + @p; SELECT id FROM stock WHERE id <= @p";
+        sets(&mut dba, &format!("EXEC sp_executesql N'{text}', N'@p int', @p = {top}"));
+    }
+    sets(&mut dba, "SELECT COUNT(*) FROM stock WHERE n > 4");
+    // An execution that fails is in another row.
+    assert_eq!(batch(&mut dba, "SELECT SUM(1 / (n - 5)) FROM stock").errors[0].number, 8134);
+    let rows = sets(&mut dba, STORED_BY_READS).remove(0);
+    let find = |words: &str| {
+        let row = rows.iter().find(|row| row[0].contains(words));
+        row.unwrap_or_else(|| panic!("{words}: {rows:?}"))[1..].to_vec()
+    };
+    // 69 rows are left: 11, 10 and 10 are gone.
+    assert_eq!(find("COUNT(*)"), ["1", "69", "69.00", "69", "69", "69", "0.00", "0.00", "0"]);
+    // 10, 20 and 30 rows: the deviation is the root of 200 / 3.
+    let read = ["3", "60", "20.00", "10", "30", "30", "8.16", "0.00", "0"];
+    assert_eq!(find("SELECT id FROM stock"), read);
+    // 11, 10 and 10 rows are read, and written.
+    let deleted = ["3", "62", "20.67", "20", "22", "20", "0.94", "10.33", "11"];
+    assert_eq!(find("DELETE x"), deleted);
+    assert!(rows[0][0].contains("COUNT(*)") || rows[0][0].contains("SUM("), "{rows:?}");
 }

@@ -33,6 +33,7 @@ mod isolation;
 mod kept;
 mod languages;
 mod locks;
+mod logical_reads;
 mod modes;
 mod odbc;
 mod openrowset;

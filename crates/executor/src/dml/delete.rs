@@ -71,7 +71,9 @@ fn run_point(delete: &Delete, cx: &mut Cx<'_>) -> Result<bool> {
     }
     let mut buffer = std::mem::take(&mut cx.scratch.row);
     let options = options(cx);
+    let mut found = false;
     let change = |image: RowImage<'_>, _: &mut RowBuffer| {
+        found = true;
         load(&scan.columns, table, image, &mut cx.registers);
         let qualifies = match &scan.residual {
             Some(residual) => truth(residual, cx).map_err(PointFault::Statement)?.is_true(),
@@ -83,6 +85,9 @@ fn run_point(delete: &Delete, cx: &mut Cx<'_>) -> Result<bool> {
     let changed = table.rows.data.change_point(id, &key, &options, &mut buffer, change);
     cx.scratch.key = key;
     cx.scratch.row = buffer;
+    let meter = &mut cx.session.accounting.meter;
+    meter.read(u64::from(found));
+    meter.wrote(u64::from(matches!(changed, Ok(true))));
     changed.map_err(|error| match error {
         PointFault::Statement(error) => error,
         PointFault::Storage(error) => fault::raise(cx, error),
@@ -118,6 +123,7 @@ fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
             let parent = reference::Parent { table, old: row.image(), new: None };
             reference::changed(&parent, cx)?;
         }
+        cx.count_written(table, 1);
         count += 1;
         collected.add(&delete.output, cx)?;
         Ok(Flow::More)

@@ -26,6 +26,7 @@ use plan::expr::{Expr, ExprKind, Register};
 use plan::query::TableSource;
 use plan::sink::Command;
 use plan::statement::{Insert, InsertSource, InsertValue, NewRow, OuterInsert, table_of};
+use plan::uses::Uses;
 
 /// Runs INSERT.
 ///
@@ -62,6 +63,7 @@ pub fn insert_rows(
     cx: &mut Cx<'_>,
 ) -> Result<StatementResult> {
     cx.now = None;
+    Uses::of_insert(insert).count(cx.session.accounting.meter.begun_ticks());
     begin_time(cx);
     prepare(cx, insert.registers);
     note_target(table_of(&insert.target), cx);
@@ -288,6 +290,7 @@ impl Loader<'_> {
             return Err(Msg::InternalError.into());
         };
         check_nulls(&vectors, &batch.selection, self.table, cx)?;
+        cx.count_written(self.table, batch.selection.len() as u64);
         load.add_batch(&vectors, &batch.selection, self.table, to, cx)
     }
 
@@ -387,6 +390,7 @@ fn run_point(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
     if let Err(error) = stored {
         return Err(row_error(error, table, insert.first, cx));
     }
+    cx.session.accounting.meter.wrote(1);
     note_identity(identity, cx);
     if !insert.output.is_empty() {
         let mut collected = Collected::default();
@@ -431,6 +435,7 @@ fn insert_row(
         let added = load.add(&values[first..][..table.columns.len()], table, to, cx);
         cx.registers = values;
         added?;
+        cx.count_written(table, 1);
         note_identity(identity, cx);
         return Ok(true);
     }
@@ -489,11 +494,15 @@ pub(super) fn store(
         && is_key_taken(error)
     {
         deferred.keep(None, buffer)?;
+        cx.count_written(table, 1);
         return Ok(true);
     }
     cx.scratch.row = buffer;
     match stored {
-        Ok(()) => Ok(true),
+        Ok(()) => {
+            cx.count_written(table, 1);
+            Ok(true)
+        }
         Err(_) if ignores => {
             let warning = Error::custom(3604, 10, 1, "Duplicate key was ignored.");
             let sent = cx.sink.message(&warning);

@@ -179,6 +179,7 @@ fn apply_change<'t>(
         MergeAction::Delete => {
             version::keep(table, row.image(), transaction, cx)?;
             transaction.delete(row).map_err(|e| fault::raise(cx, e))?;
+            cx.count_written(table, 1);
             if table.referenced {
                 reference::changed(&reference::Parent { table, old: row.image(), new: None }, cx)?;
             }
@@ -187,6 +188,7 @@ fn apply_change<'t>(
         }
         MergeAction::Update(set) => {
             update(set, table, row, transaction, cx, deferred)?;
+            cx.count_written(table, 1);
             show(merge, table, clause, Some(&|i| new_register(set, i)), cx);
             Ok(true)
         }

@@ -44,6 +44,7 @@ pub(super) fn check_new(
         let found = transaction.get(&lookup.table.rows.data, id, &key, Read::COMMITTED);
         let found = found.map(|row| row.is_some()).map_err(|e| fault::raise(cx, e))?;
         if found {
+            cx.count_found(&lookup.table, 1);
             continue;
         }
         if lookup.table.id == table.id {
@@ -416,6 +417,7 @@ fn change_child(
     version::keep(child, row.image(), transaction, cx)?;
     let Some((new, wake)) = new else {
         transaction.delete(row).map_err(|e| fault::raise(cx, e))?;
+        cx.count_written(child, 1);
         trigger::note_cascaded(child, key, row.image(), None, cx);
         let parent = Parent { table: child, old: row.image(), new: None };
         return if child.referenced { follow(&parent, depth + 1, cx) } else { Ok(()) };
@@ -429,6 +431,7 @@ fn change_child(
     child.layout.update(child.layout.view(image.bytes, image.blobs), &changes, &mut buffer);
     let replaced = transaction.update(row, RowImage::from(&buffer), Keys::MayDiffer);
     replaced.map_err(|e| fault::raise(cx, e))?;
+    cx.count_written(child, 1);
     trigger::note_cascaded(child, key, image, Some(RowImage::from(&buffer)), cx);
     if !child.referenced {
         return Ok(());
@@ -475,12 +478,14 @@ pub(super) fn referring<'t>(
     let index = place.map(|place| child.indexes[place].storage_id());
     let spec = ScanSpec { index, bounds, order: Order::Forward, read: Read::COMMITTED };
     let mut scan = transaction.scan(&child.rows.data, spec).map_err(|e| fault::raise(cx, e))?;
-    let mut found = Vec::new();
+    let (mut found, mut seen) = (Vec::new(), 0);
     while let Some(row) = scan.next().map_err(|e| fault::raise(cx, e))? {
+        seen += 1;
         if refers_by(child, key, row.image()) == change.grouped {
             found.push(row);
         }
     }
+    cx.count_found(child, seen);
     Ok(found)
 }
 
@@ -495,12 +500,14 @@ pub(super) fn referring_to_any<'t, 'c>(
     let spec =
         ScanSpec { index: None, bounds: Bounds::ALL, order: Order::Forward, read: Read::COMMITTED };
     let mut scan = transaction.scan(&child.rows.data, spec).map_err(|e| fault::raise(cx, e))?;
-    let mut found = Vec::new();
+    let (mut found, mut seen) = (Vec::new(), 0);
     while let Some(row) = scan.next().map_err(|e| fault::raise(cx, e))? {
+        seen += 1;
         if let Some(change) = changes.get(refers_by(child, key, row.image()).as_slice()) {
             found.push((row, *change));
         }
     }
+    cx.count_found(child, seen);
     Ok(found)
 }
 

@@ -122,8 +122,13 @@ fn change_point(
         buffer,
         change,
     );
+    let meter = &mut cx.session.accounting.meter;
+    meter.read(u64::from(again.ran));
     match changed {
-        Ok(changed) => Ok(changed),
+        Ok(changed) => {
+            meter.wrote(u64::from(changed));
+            Ok(changed)
+        }
         Err(PointFault::Statement(error)) => Err(error),
         Err(PointFault::Storage(error)) => Err(update_error(error, &update.set, table, cx)),
     }
@@ -210,6 +215,7 @@ fn run_rows(update: &Update, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
         });
         cx.scratch.row = buffer;
         done?;
+        cx.count_written(table, 1);
         count += 1;
         collected.add(&update.output, cx)?;
         Ok(Flow::More)

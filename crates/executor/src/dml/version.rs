@@ -37,7 +37,9 @@ pub(super) fn keep(
     let mut buffer = RowBuffer::default();
     table.layout.update(view, &[(end, &began)], &mut buffer);
     let kept = transaction.insert(&history.data, RowImage::from(&buffer)).map(|_| ());
-    kept.map_err(|error| fault::raise(cx, error))
+    kept.map_err(|error| fault::raise(cx, error))?;
+    cx.session.accounting.meter.wrote(1);
+    Ok(())
 }
 
 #[cold]

@@ -23,7 +23,7 @@ use plan::query::{Access, Point, Scan, ScanHints, TableSource, Versions, Whole};
 use plan::statement::table_of;
 use session::IsolationLevel;
 
-/// Rows between two updates of the profile.
+/// Rows between two updates of the counts of reads.
 const ROWS_PER_NOTE: u32 = 256;
 
 pub(super) fn run<'p>(
@@ -270,7 +270,8 @@ fn take_late<'p>(
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the inner loop of a scan and all it touches")]
+/// Reads the rows of an access path; those that were read before an error count, too.
+#[expect(clippy::too_many_arguments, reason = "a scan and all it touches")]
 fn walk<'p>(
     scan: &'p Scan,
     definition: &'p TableDef,
@@ -280,17 +281,36 @@ fn walk<'p>(
     rows: &mut Rows<'p>,
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
+    let (read, mut unnoted) = (spec.read, 0);
+    let walked = walk_rows(scan, definition, table, spec, (cx, &mut unnoted), rows, receive);
+    note_reads(scan, unnoted, cx);
+    let flow = walked?;
+    if flow == Flow::More && definition.columnstore.is_some() {
+        return walk_blocks(scan, definition, table, read, cx, rows, receive);
+    }
+    Ok(flow)
+}
+
+#[expect(clippy::too_many_arguments, reason = "the inner loop of a scan and all it touches")]
+fn walk_rows<'p>(
+    scan: &'p Scan,
+    definition: &'p TableDef,
+    table: &'p Table,
+    spec: ScanSpec<'_>,
+    (cx, unnoted): (&mut Cx<'_>, &mut u32),
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
     let mut cursor = rows.transaction.scan(table, spec).map_err(|e| fault::raise(cx, e))?;
     let sample = Sampling::of(scan, table, cx);
-    let mut until_note = ROWS_PER_NOTE;
     while let Some(row) = cursor.next().map_err(|e| fault::raise(cx, e))? {
         fault::row_passed(cx)?;
         if sample.is_some_and(|sample| !sample.takes(row.id())) {
             continue;
         }
-        until_note -= 1;
-        if until_note == 0 {
-            until_note = ROWS_PER_NOTE;
+        *unnoted += 1;
+        if *unnoted == ROWS_PER_NOTE {
+            *unnoted = 0;
             note_reads(scan, ROWS_PER_NOTE, cx);
         }
         load(&scan.columns, definition, row.image(), &mut cx.registers);
@@ -302,13 +322,8 @@ fn walk<'p>(
         let Some(row) = take_late(scan, definition, row, cx, rows)? else { continue };
         rows.set(scan.row, Some(Current::Row(row)));
         if receive(cx, rows)? == Flow::Enough {
-            note_reads(scan, ROWS_PER_NOTE - until_note, cx);
             return Ok(Flow::Enough);
         }
-    }
-    note_reads(scan, ROWS_PER_NOTE - until_note, cx);
-    if definition.columnstore.is_some() {
-        return walk_blocks(scan, definition, table, spec.read, cx, rows, receive);
     }
     Ok(Flow::More)
 }
@@ -412,12 +427,10 @@ pub fn blocks<'p>(scan: &'p Scan, cx: &mut Cx<'_>, rows: &Rows<'p>) -> Result<Op
     Ok(Some(blocks))
 }
 
-/// Adds the rows that storage returned to the profile, if there is one: every [`ROWS_PER_NOTE`]
-/// rows and at the end of the scan, so that a single row costs nothing.
+/// Counts the rows that storage returned: every [`ROWS_PER_NOTE`] rows and at the end of the scan, so
+/// that a single row costs nothing.
 fn note_reads(scan: &Scan, rows: u32, cx: &mut Cx<'_>) {
-    if let Some(profile) = &mut cx.profile {
-        profile.count_reads(scan, u64::from(rows));
-    }
+    cx.count_reads(scan, u64::from(rows));
 }
 
 /// Decodes the columns that a scan needs into their registers.

@@ -12,6 +12,7 @@ use ::compile::positioned::{self, Accepts, Positioned};
 use ::executor::{Cx, StatementResult};
 use ::plan::program::{Leaf, LeafAst};
 use ::plan::statement::Bound;
+use ::plan::uses::Uses;
 use ::session::cursor::{Concurrency, Cursor, CursorOperation, CursorRow, KeyTable, Members};
 use tsql::ast::{self, Statement, StatementKind};
 
@@ -43,6 +44,7 @@ impl Runner<'_> {
     pub fn insert(&self, statement: &Statement, cx: &mut Cx<'_>) -> Result<u64, Stop> {
         cx.session.refresh_catalog();
         let bound = self.bind_change(&(statement.clone(), Vec::new()), cx)?;
+        Uses::of(&bound).count(cx.session.accounting.meter.begun_ticks());
         Ok(run_data(&bound, cx)?.rows)
     }
 
@@ -79,6 +81,7 @@ impl Runner<'_> {
         let new_key = self.new_key((id, &change), &set, cx)?;
         let bound = self.bind_change(&change, cx)?;
         let returned = crate::returns_rows(&bound);
+        Uses::of(&bound).count(cx.session.accounting.meter.begun_ticks());
         let result = run_data(&bound, cx)?;
         if result.rows == 0 {
             return Err(self.nothing_changed(statement, (id, table, &row), cx)?.into());

@@ -26,6 +26,7 @@ use ::plan::program::VariableDef;
 use ::plan::query::Node;
 use ::plan::sink::{ColumnInfo, ResultShape, Traits};
 use ::plan::statement::Bound;
+use ::plan::uses::Uses;
 use ::session::SessionState;
 use ::session::cursor::{
     ColumnOrigin, Concurrency, Cursor, CursorInterface, CursorKind, CursorOperation, CursorPlan,
@@ -286,6 +287,7 @@ pub(super) fn run(
     };
     let mut inner = Cx::new(cx.host, cx.session, &mut frame, sink);
     inner.lend_buffers(&mut cx.registers, &mut cx.scratch);
+    Uses::of(bound).count(inner.session.accounting.meter.begun_ticks());
     let ran = run_data(bound, &mut inner);
     inner.return_buffers(&mut cx.registers, &mut cx.scratch);
     ran.map(|_| ())

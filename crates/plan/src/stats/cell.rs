@@ -7,6 +7,7 @@
 use sos::sync::{AtomicU64, OnceLock, Ordering};
 
 use super::failure::Failure;
+use super::io::Io;
 use super::spend::{Part, Spend};
 use super::window::{Extremes, Windows};
 
@@ -42,6 +43,7 @@ pub(super) struct Summary {
 
 impl Summary {
     /// Adds the value of one execution.
+    #[inline]
     pub(super) fn book(&self, n: u64) {
         self.total.add(n);
         self.see(n);
@@ -84,6 +86,8 @@ pub struct StatementCell {
     /// Start of the last execution, in ticks.
     last_start: Tally,
     rows: Summary,
+    reads: Summary,
+    writes: Summary,
     timed: Tally,
     /// The epoch that the minima and maxima are of.
     epoch: Tally,
@@ -100,12 +104,15 @@ pub struct StatementCell {
     windows: OnceLock<Box<Windows>>,
 }
 
-/// The summaries that have a minimum and a maximum, in the order of [`Windows`].
-pub(super) const SUMMARIES: usize = 4;
+/// Number of the figures that have a minimum and a maximum: rows, CPU time, elapsed time, schedulers,
+/// logical reads and logical writes.
+pub const SUMMARIES: usize = 6;
 pub(super) const ROWS: usize = 0;
 pub(super) const WORKER: usize = 1;
 pub(super) const ELAPSED: usize = 2;
 pub(super) const DEGREES: usize = 3;
+pub(super) const READS: usize = 4;
+pub(super) const WRITES: usize = 5;
 
 impl StatementCell {
     /// Counts an execution and returns the number of executions before it on this worker.
@@ -135,7 +142,7 @@ impl StatementCell {
     }
 
     fn summaries(&self) -> [&Summary; SUMMARIES] {
-        [&self.rows, &self.worker, &self.elapsed, &self.degrees]
+        [&self.rows, &self.worker, &self.elapsed, &self.degrees, &self.reads, &self.writes]
     }
 
     /// Adds the row count of an execution.
@@ -147,6 +154,41 @@ impl StatementCell {
         {
             windows.rows.add(rows);
         }
+    }
+
+    /// Adds the logical reads and writes of an execution. They are counted for each one, timed or
+    /// not.
+    #[inline]
+    pub fn book_io(&self, io: Io) {
+        self.reads.book(io.reads);
+        self.writes.book(io.writes);
+        if io.reads > 1
+            && let Some(windows) = self.windows.get()
+        {
+            windows.add_io(io);
+        }
+    }
+
+    /// Adds those of an execution that has failed: to the sums, to the lifetime's minimum and maximum,
+    /// and to a cell of the failures.
+    #[cold]
+    pub(super) fn book_failed_io(&self, failure: Failure, io: Io) {
+        let Some(windows) = self.windows.get() else { return self.book_io(io) };
+        for (summary, which, n) in
+            [(&self.reads, READS, io.reads), (&self.writes, WRITES, io.writes)]
+        {
+            summary.total.add(n);
+            summary.last.set(n);
+            windows.older[which].see(n);
+        }
+        windows.failure(failure).book_io(io);
+    }
+
+    /// Adds the logical reads and writes of a further part of an execution that is already counted.
+    #[cold]
+    pub(super) fn book_rest_io(&self, io: Io) {
+        self.reads.total.add(io.reads);
+        self.writes.total.add(io.writes);
     }
 
     /// Counts an execution that has ended with an error or an attention.
@@ -276,6 +318,10 @@ pub struct Totals {
     pub timed: u64,
     /// Rows returned, assigned or changed.
     pub rows: Folded,
+    /// Logical reads: row versions that storage has returned, and those that were written.
+    pub reads: Folded,
+    /// Logical writes: row versions that were written.
+    pub writes: Folded,
     /// Time on a CPU, in ticks.
     pub worker: Folded,
     /// Time from begin to end, in ticks.
@@ -299,6 +345,10 @@ pub struct Totals {
 pub struct Spread {
     /// Sum of n * (n - 1) for each execution of n rows.
     pub rows: f64,
+    /// The same of logical reads.
+    pub reads: f64,
+    /// The same of logical writes.
+    pub writes: f64,
     /// Number, sum and sum of squares of CPU times, in ticks.
     pub worker: Deviation,
     /// Number, sum and sum of squares of elapsed times, in ticks.
@@ -393,6 +443,8 @@ impl Totals {
         let windows = cell.windows.get();
         let older = |which: usize| windows.map_or(Extremes::default(), |w| w.older[which].get());
         self.rows.add(&cell.rows, older(ROWS), seen(executions, self.executions));
+        self.reads.add(&cell.reads, older(READS), seen(executions, self.executions));
+        self.writes.add(&cell.writes, older(WRITES), seen(executions, self.executions));
         let seen = seen(timed, self.timed);
         self.worker.add(&cell.worker, older(WORKER), seen);
         self.elapsed.add(&cell.elapsed, older(ELAPSED), seen);

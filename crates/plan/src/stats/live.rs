@@ -8,6 +8,7 @@ use sos::sync::{AtomicBool, AtomicU32};
 
 use super::cell::Tally;
 use super::ids::OVERFLOW;
+use super::io::Io;
 
 /// The running or last request of a session, readable by all threads.
 #[derive(Debug, Default)]
@@ -30,6 +31,11 @@ pub struct Live {
     requests: Tally,
     /// Number of schedulers that the statement runs on; 0 for one.
     degree: AtomicU32,
+    /// Logical reads and writes of all requests, and as they were when the last request began.
+    reads: Tally,
+    writes: Tally,
+    reads_before: Tally,
+    writes_before: Tally,
 }
 
 impl Live {
@@ -48,6 +54,8 @@ impl Live {
         self.started.set(now);
         self.program.set(0);
         self.request.set(0);
+        self.reads_before.set(self.reads.get());
+        self.writes_before.set(self.writes.get());
         self.statement.store(OVERFLOW, Ordering::Relaxed);
     }
 
@@ -139,6 +147,32 @@ impl Live {
     /// Adds the CPU ticks of a helper that has ended to the request.
     pub(super) fn add_helped(&self, ticks: u64) {
         self.worker_ticks.set(self.worker_ticks.get().wrapping_sub(ticks));
+    }
+
+    #[inline]
+    pub(super) fn add_io(&self, io: Io) {
+        self.reads.add(io.reads);
+        if io.writes != 0 {
+            self.writes.add(io.writes);
+        }
+    }
+
+    /// Begins at zero, as a connection does that returns to its pool. Called by the session.
+    pub fn reset_io(&self) {
+        for tally in [&self.reads, &self.writes, &self.reads_before, &self.writes_before] {
+            tally.set(0);
+        }
+    }
+
+    /// Returns the logical reads and writes of all requests since the login, or the last reset.
+    pub fn io(&self) -> Io {
+        Io { reads: self.reads.get(), writes: self.writes.get() }
+    }
+
+    /// Returns the logical reads and writes of the last request. Those of its helpers are added when
+    /// they end.
+    pub fn request_io(&self) -> Io {
+        self.io() - Io { reads: self.reads_before.get(), writes: self.writes_before.get() }
     }
 
     /// Returns the number of requests.

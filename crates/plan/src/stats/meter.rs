@@ -20,6 +20,7 @@ use sos::ledger::SessionBooks;
 
 use super::books::Origin;
 use super::failure::Failure;
+use super::io::Io;
 use super::live::Live;
 use super::shard::Lease;
 use super::spend::{self, Part, Spend};
@@ -55,7 +56,7 @@ enum Open {
     /// A statement that continues after others that it has called.
     Resumed(u32),
     /// A statement that is not timed and has failed.
-    Failed(u32),
+    Failed(u32, Failure),
 }
 
 /// A session's part of the statistics.
@@ -84,6 +85,11 @@ pub struct Meter {
     helped_whole: Spend,
     /// Largest number of schedulers that the open statement has run on; 0 for one.
     degree: u32,
+    /// Logical reads and writes since the session began; when the open statement began, and when the
+    /// request did.
+    io: Io,
+    io_from: Io,
+    io_begun: Io,
     /// How the open statement has failed, if it is timed.
     failure: Option<Failure>,
     /// Waits of the session, of which a Query Store takes the open statement's.
@@ -95,7 +101,15 @@ pub struct Meter {
 #[derive(Clone, Copy, Debug)]
 pub struct Outer {
     program: u64,
-    entered: Option<Spend>,
+    entered: Option<(Spend, Io)>,
+}
+
+/// A call of a function that has begun.
+#[derive(Clone, Copy, Debug)]
+pub struct Called {
+    io: Io,
+    /// Its start, and the number of calls that it represents, if it is timed.
+    timed: Option<(Spend, u64)>,
 }
 
 impl Meter {
@@ -114,6 +128,9 @@ impl Meter {
             helped: Spend::default(),
             helped_whole: Spend::default(),
             degree: 0,
+            io: Io::default(),
+            io_from: Io::default(),
+            io_begun: Io::default(),
             failure: None,
             books,
             seen_waits: SeenWaits::default(),
@@ -151,6 +168,7 @@ impl Meter {
         self.open = Open::Request;
         self.whole = OVERFLOW;
         self.helped_whole = Spend::default();
+        (self.io_from, self.io_begun) = (self.io, self.io);
         self.live.begin(self.begun.worker(), self.begun_ticks);
     }
 
@@ -162,7 +180,9 @@ impl Meter {
         if let Some(lease) = self.lease.take() {
             if self.whole != OVERFLOW {
                 let helped = std::mem::take(&mut self.helped_whole);
-                lease.current(self.whole).book_timed(&(now - self.begun), (1, &helped));
+                let cell = lease.current(self.whole);
+                cell.book_timed(&(now - self.begun), (1, &helped));
+                cell.book_io(self.io - self.io_begun);
             }
             lease.put_back();
         }
@@ -186,7 +206,9 @@ impl Meter {
         let is_first = self.open == Open::Request;
         match books.origin {
             Origin::Procedure(_) if is_first && books.id() != OVERFLOW => self.whole = books.id(),
-            Origin::Procedure(_) => return Outer { entered: Some(self.look()), ..outer },
+            Origin::Procedure(_) => {
+                return Outer { entered: Some((self.look(), self.io)), ..outer };
+            }
             Origin::Batch | Origin::Prepared(_) | Origin::Template(_) => {}
         }
         outer
@@ -194,11 +216,12 @@ impl Meter {
 
     /// Notes that a program has ended.
     pub fn leave(&mut self, program: &Program, outer: Outer) {
-        if let Some(entered) = outer.entered {
+        if let Some((entered, io)) = outer.entered {
             let spent = self.look() - entered;
             if let Some(lease) = &self.lease {
                 let cell = lease.current(program.statistics_id());
                 cell.book_timed(&spent, (1, &Spend::default()));
+                cell.book_io(self.io - io);
             }
         }
         self.live.set_program(outer.program);
@@ -221,6 +244,10 @@ impl Meter {
         // The usual case: neither this statement nor the open one reads the clock.
         let is_unseen = matches!(self.open, Open::Untimed(_) | Open::Request);
         if weight == 0 && is_unseen && spend::edge() == self.seen_edge {
+            if let Open::Untimed(before) = self.open {
+                let io = self.io - std::mem::replace(&mut self.io_from, self.io);
+                lease.current(before).book_io(io);
+            }
             self.open = Open::Untimed(id);
         } else {
             self.change(id, weight);
@@ -239,7 +266,7 @@ impl Meter {
         match (self.open, weight) {
             // The statement begins with the request.
             (Open::Request, _) => {}
-            (Open::Untimed(_) | Open::Failed(_), 0) => {
+            (Open::Untimed(_) | Open::Failed(..), 0) => {
                 let (now, edge) = spend::at_edge();
                 self.close(&now);
                 self.seen_edge = edge;
@@ -247,7 +274,7 @@ impl Meter {
             (
                 Open::Nothing
                 | Open::Untimed(_)
-                | Open::Failed(_)
+                | Open::Failed(..)
                 | Open::Timed(..)
                 | Open::Resumed(_),
                 _,
@@ -277,22 +304,25 @@ impl Meter {
 
     /// Notes that a function is called; [`Meter::returned`] must follow. The first calls on a worker
     /// are timed, and then one in 64, which is counted 64 times.
-    pub fn called(&mut self, id: u32) -> Option<(Spend, u64)> {
+    pub fn called(&mut self, id: u32) -> Option<Called> {
         let before = self.lease.as_ref()?.cell(id).count(self.begun_ticks);
         let weight = match before {
-            0..TIMED_FIRST => 1,
-            _ if before.is_multiple_of(TIMED_EACH) => TIMED_EACH,
-            _ => return None,
+            0..TIMED_FIRST => Some(1),
+            _ if before.is_multiple_of(TIMED_EACH) => Some(TIMED_EACH),
+            _ => None,
         };
-        Some((self.look(), weight))
+        Some(Called { io: self.io, timed: weight.map(|weight| (self.look(), weight)) })
     }
 
     /// Notes that a function has returned.
-    pub fn returned(&mut self, id: u32, called: Option<(Spend, u64)>) {
-        let Some((from, weight)) = called else { return };
-        let spent = self.look() - from;
-        if let Some(lease) = &self.lease {
-            lease.current(id).book_timed(&spent, (weight, &Spend::default()));
+    pub fn returned(&mut self, id: u32, called: Option<Called>) {
+        let Some(Called { io, timed }) = called else { return };
+        let spent = timed.map(|(from, weight)| (self.look() - from, weight));
+        let Some(lease) = &self.lease else { return };
+        let cell = lease.current(id);
+        cell.book_io(self.io - io);
+        if let Some((spent, weight)) = spent {
+            cell.book_timed(&spent, (weight, &Spend::default()));
         }
     }
 
@@ -308,6 +338,35 @@ impl Meter {
         }
     }
 
+    /// Counts row versions that storage has returned to the open statement.
+    #[inline]
+    pub fn read(&mut self, rows: u64) {
+        self.add_io(Io::read(rows));
+    }
+
+    /// Counts row versions that the open statement has written.
+    #[inline]
+    pub fn wrote(&mut self, rows: u64) {
+        self.add_io(Io::written(rows));
+    }
+
+    /// Adds logical reads and writes to the open statement, such as those of a helper.
+    #[inline]
+    pub fn add_io(&mut self, io: Io) {
+        self.io += io;
+        self.live.add_io(io);
+    }
+
+    /// Returns the logical reads and writes of the session so far.
+    pub const fn io(&self) -> Io {
+        self.io
+    }
+
+    /// Returns when the request began, in ticks.
+    pub const fn begun_ticks(&self) -> u64 {
+        self.begun_ticks
+    }
+
     /// Notes that the open statement has failed.
     #[cold]
     pub fn failed(&mut self, failure: Failure) {
@@ -320,10 +379,10 @@ impl Meter {
                 id
             }
             Open::Untimed(id) => {
-                self.open = Open::Failed(id);
+                self.open = Open::Failed(id, failure);
                 id
             }
-            Open::Nothing | Open::Request | Open::Failed(_) => return,
+            Open::Nothing | Open::Request | Open::Failed(..) => return,
         };
         lease.current(id).count_failure(failure, self.begun_ticks);
     }
@@ -360,10 +419,12 @@ impl Meter {
         now
     }
 
-    /// Counts the open statement's time up to `now`, where the next one begins.
+    /// Counts the open statement's time up to `now`, where the next one begins, and its reads and
+    /// writes.
     fn close(&mut self, now: &Spend) {
         let spent = *now - std::mem::replace(&mut self.from, *now);
         let Some(lease) = &self.lease else { return };
+        let io = self.io - std::mem::replace(&mut self.io_from, self.io);
         let (helped, degree) = if self.degree == 0 {
             (Spend::default(), 1)
         } else {
@@ -375,19 +436,34 @@ impl Meter {
             Open::Timed(id, weight) => {
                 let cell = lease.current(id);
                 match self.failure.take() {
-                    None => cell.book_timed(&spent, (weight, &helped)),
-                    Some(failure) => cell.book_failed(failure, &spent, (weight, &helped)),
+                    None => {
+                        cell.book_timed(&spent, (weight, &helped));
+                        cell.book_io(io);
+                    }
+                    Some(failure) => {
+                        cell.book_failed(failure, &spent, (weight, &helped));
+                        cell.book_failed_io(failure, io);
+                    }
                 }
                 cell.book_degree(degree);
             }
             Open::Resumed(id) => {
                 self.failure = None;
                 lease.current(id).book_rest(&(spent + helped));
+                lease.current(id).book_rest_io(io);
             }
-            Open::Untimed(id) | Open::Failed(id) if spent.has_more_than_user() => {
-                lease.current(id).book_untimed(&spent);
+            Open::Untimed(id) => {
+                lease.current(id).book_io(io);
+                if spent.has_more_than_user() {
+                    lease.current(id).book_untimed(&spent);
+                }
             }
-            Open::Untimed(_) | Open::Failed(_) => {}
+            Open::Failed(id, failure) => {
+                lease.current(id).book_failed_io(failure, io);
+                if spent.has_more_than_user() {
+                    lease.current(id).book_untimed(&spent);
+                }
+            }
         }
         if spent.part(Part::ResourceWait) != 0 && lease.epoch() != 0 {
             self.close_waits(&spent);
@@ -400,7 +476,7 @@ impl Meter {
         let waits = self.seen_waits.since(&self.books, spent);
         let id = match self.open {
             Open::Nothing | Open::Request => return,
-            Open::Timed(id, _) | Open::Resumed(id) | Open::Untimed(id) | Open::Failed(id) => id,
+            Open::Timed(id, _) | Open::Resumed(id) | Open::Untimed(id) | Open::Failed(id, _) => id,
         };
         if let (Some(lease), Some(waits)) = (&self.lease, waits) {
             lease.current(id).book_waits(&waits);

@@ -158,7 +158,7 @@ impl Shards {
 pub struct Window {
     /// Start of the first execution of the epoch, in ticks; `None` if there was none.
     pub first: Option<u64>,
-    /// Minimum and maximum of rows, CPU time, elapsed time and schedulers in the epoch.
+    /// Minimum and maximum of each figure in the epoch: see [`SUMMARIES`].
     pub extremes: [Extremes; SUMMARIES],
     /// Executions that have failed, since the program was compiled, by [`Failure::index`].
     pub failures: Option<Box<[FailedTotals; Failure::COUNT]>>,
@@ -171,7 +171,7 @@ pub struct Window {
 pub struct FailedTotals {
     /// The counts since the program was compiled.
     pub totals: Totals,
-    /// Minimum and maximum of rows, CPU time, elapsed time and schedulers in the epoch.
+    /// Minimum and maximum of each figure in the epoch: see [`SUMMARIES`].
     pub extremes: [Extremes; SUMMARIES],
 }
 

@@ -14,6 +14,7 @@ use sos::sync::OnceLock;
 
 use super::cell::{Deviation, SUMMARIES, Spread, StatementCell, Tally};
 use super::failure::Failure;
+use super::io::Io;
 use super::waits::WaitCells;
 
 /// The minimum and maximum of a value, if there was one.
@@ -116,6 +117,8 @@ pub(super) struct Windows {
     previous_first: Tally,
     previous: [Range; SUMMARIES],
     pub(super) rows: Pairs,
+    reads: Pairs,
+    writes: Pairs,
     pub(super) worker: Squares,
     pub(super) elapsed: Squares,
     failures: OnceLock<Box<[StatementCell; Failure::COUNT]>>,
@@ -163,16 +166,27 @@ impl Windows {
         self.waits.get().map(|cells| &**cells)
     }
 
+    /// Adds the logical reads and writes of an execution, for their deviation.
+    pub(super) fn add_io(&self, io: Io) {
+        self.reads.add(io.reads);
+        self.writes.add(io.writes.max(1));
+    }
+
     pub(super) fn add_spread(&self, to: &mut Spread) {
         to.rows += f64::from_bits(self.rows.0.get());
+        to.reads += f64::from_bits(self.reads.0.get());
+        to.writes += f64::from_bits(self.writes.0.get());
         self.worker.add_to(&mut to.worker);
         self.elapsed.add_to(&mut to.elapsed);
     }
 
     /// Zeroes everything; only when no thread counts in the cell any more.
     pub(super) fn clear(&self) {
-        for tally in [&self.first, &self.previous_epoch, &self.previous_first, &self.rows.0] {
+        for tally in [&self.first, &self.previous_epoch, &self.previous_first] {
             tally.set(0);
+        }
+        for pairs in [&self.rows, &self.reads, &self.writes] {
+            pairs.0.set(0);
         }
         for range in self.older.iter().chain(&self.previous) {
             range.set(Extremes::default());

@@ -106,6 +106,7 @@ impl Table {
 
     fn remove_index(&self, index: &Arc<Index>) {
         self.change_indexes(|set| set.without(index));
+        self.uses().forget(index.id);
         // Transactions that began before may still scan it.
         self.shared.garbage.note_index(&self.shared, Arc::clone(index));
     }

@@ -27,6 +27,7 @@ mod index_set;
 mod row_groups;
 mod snapshots;
 mod table;
+mod uses;
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -51,6 +52,7 @@ pub(crate) use row_groups::BY_KEY;
 pub use row_groups::{ColumnStore, Mover};
 pub(crate) use snapshots::{Slot, Snapshots};
 pub use table::Table;
+pub use uses::{IndexUse, IndexUses, TableUses, UseTotal};
 
 /// The number of the checkpoint on disk, or of none, before the first one of this run.
 const FIRST_CHECKPOINT: u64 = 1;

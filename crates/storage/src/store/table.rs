@@ -14,7 +14,7 @@ use crate::row_lock::LockBook;
 use crate::spec::{
     Error, IndexId, IndexStatistics, Result, RowImage, TableId, TableKind, TableMemory, TableSpec,
 };
-use crate::store::{ColumnStore, Durable, Gate, IndexSet, Shared, Trust};
+use crate::store::{ColumnStore, Durable, Gate, IndexSet, Shared, TableUses, Trust};
 use crate::version::{Begin, Heap, Version, VersionKind, retire_version};
 
 /// A table: rows, indexes, locks and row groups.
@@ -38,6 +38,7 @@ pub struct Table {
     forgotten: AtomicBool,
     rows: ShardedCounter,
     row_bytes: ShardedCounter,
+    uses: TableUses,
 }
 
 impl Table {
@@ -77,6 +78,7 @@ impl Table {
             forgotten: AtomicBool::new(false),
             rows: ShardedCounter::default(),
             row_bytes: ShardedCounter::default(),
+            uses: TableUses::default(),
         }
     }
 
@@ -92,6 +94,11 @@ impl Table {
 
     pub(crate) fn forget(&self) {
         self.forgotten.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns how often statements have used its indexes.
+    pub fn uses(&self) -> &TableUses {
+        &self.uses
     }
 
     /// Returns the kind of the table.

@@ -64,7 +64,7 @@ impl Parser<'_> {
 
     fn select_into(&mut self) -> Result<Into> {
         let table = self.object_name()?;
-        let filegroup = if self.eat(Kw::On) { Some(self.any_word()?) } else { None };
+        let filegroup = if self.eat(Kw::On) { Some(self.filegroup()?) } else { None };
         Ok(Into { table, filegroup })
     }
 

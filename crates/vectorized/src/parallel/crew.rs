@@ -21,7 +21,7 @@ use executor::query::{Flow, Rows, column_view, read_mode, table_data};
 use executor::{Cx, Frame, FrameTables};
 use plan::expr::{Expr, ExprKind};
 use plan::sink::{ColumnInfo, Done, EnvChange, ResultShape, ResultSink, Sent};
-use plan::stats::Spend;
+use plan::stats::{Io, Spend};
 use plan::walk;
 use session::live_profile::LiveProfile;
 use session::{SessionState, session_number};
@@ -207,6 +207,7 @@ struct Return<T> {
     messages: Vec<Error>,
     books: Arc<SessionBooks>,
     spent: Spend,
+    io: Io,
 }
 
 impl<'t> Seat<'t> {
@@ -250,6 +251,7 @@ impl<'t> Seat<'t> {
         });
         returned.books = books;
         returned.spent = spent;
+        returned.io = self.session.accounting.meter.io();
         returned
     }
 
@@ -289,6 +291,7 @@ impl<'t> Seat<'t> {
             messages: heard.0,
             books: Arc::default(),
             spent: Spend::default(),
+            io: Io::default(),
         }
     }
 }
@@ -303,6 +306,7 @@ fn collect<T>(
     for returned in returns {
         cx.session.accounting.books.absorb(&returned.books);
         cx.session.accounting.meter.helped(&returned.spent);
+        cx.session.accounting.meter.add_io(returned.io);
         cx.null_eliminated |= returned.null_eliminated;
         if let (Some(profile), Some(theirs)) = (&mut cx.profile, &returned.profile) {
             profile.absorb(theirs);

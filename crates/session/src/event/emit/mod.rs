@@ -12,9 +12,17 @@ pub mod session;
 pub mod statement;
 pub mod transaction;
 
+use plan::stats::Io;
+use sos::xe::Value;
+
 /// Converts ticks of the cycle counter to microseconds.
 fn us(ticks: u64) -> u64 {
     sos::clock::ticks_to_ns(ticks) / 1_000
+}
+
+/// Returns logical reads and writes as fields of events have them.
+fn io_values(io: Io) -> [Value<'static>; 2] {
+    [Value::UInt(io.reads), Value::UInt(io.writes)]
 }
 
 /// Elapsed and CPU time at which something began.

@@ -5,7 +5,7 @@
 use sos::xe::{self, Value};
 
 use super::call_text::{self, CallText};
-use super::{Begun, us};
+use super::{Begun, io_values, us};
 use crate::deferred::Output;
 use crate::event::context::{self, fire, fire_of};
 use crate::event::list::{
@@ -13,6 +13,7 @@ use crate::event::list::{
 };
 use crate::stop::Stop;
 use crate::{Reset, Rpc, SessionState};
+use plan::stats::Io;
 
 /// How a request ended: keys of the map.
 const OK: u32 = 0;
@@ -22,7 +23,7 @@ const ABORT: u32 = 2;
 /// A batch between its start and end events.
 pub struct Batch {
     context: bool,
-    begun: Option<Begun>,
+    begun: Option<(Begun, Io)>,
 }
 
 /// Fires sql_batch_starting, and publishes the context of the batch.
@@ -32,7 +33,8 @@ pub fn batch_starting(session: &SessionState, text: &str) -> Batch {
     if xe::enabled(&SQL_BATCH_STARTING) {
         fire_of(session, text, &SQL_BATCH_STARTING, &[Value::Text(text)]);
     }
-    Batch { context, begun: xe::enabled(&SQL_BATCH_COMPLETED).then(Begun::now) }
+    let begun = || (Begun::now(), session.accounting.meter.io());
+    Batch { context, begun: xe::enabled(&SQL_BATCH_COMPLETED).then(begun) }
 }
 
 /// Fires sql_batch_completed with the duration and the result.
@@ -43,22 +45,26 @@ pub fn batch_completed(
     text: &str,
     outcome: &Result<(), Stop>,
 ) {
-    if let Some(begun) = batch.begun {
-        complete(session, begun.spent_us(), text, result(session, outcome));
+    if let Some((begun, io)) = batch.begun {
+        let (duration, cpu) = begun.spent_us();
+        let io = session.accounting.meter.io() - io;
+        complete(session, (duration, cpu, io), text, result(session, outcome));
     }
     context::end(batch.context);
 }
 
 #[cold]
-fn complete(session: &SessionState, (duration, cpu): (u64, u64), text: &str, result: u32) {
+fn complete(session: &SessionState, spent: (u64, u64, Io), text: &str, result: u32) {
     let none = Value::UInt(0);
+    let (duration, cpu, io) = spent;
+    let [reads, writes] = io_values(io);
     let values = [
         Value::UInt(cpu),
         Value::UInt(duration),
         none,
         none,
-        none,
-        none,
+        reads,
+        writes,
         none,
         Value::UInt(session.last.row_count),
         Value::Map(result),
@@ -73,19 +79,22 @@ pub struct Announced {
     /// Its start, and its CPU time so far.
     began: u64,
     cpu_us: u64,
+    /// Its logical reads and writes so far.
+    io: Io,
 }
 
 /// Notes that a batch has announced a bulk load: it ends with the load.
-pub fn batch_suspended(batch: Batch, text: &str) -> Option<Announced> {
+pub fn batch_suspended(session: &SessionState, batch: Batch, text: &str) -> Option<Announced> {
     context::end(batch.context);
-    let begun = batch.begun?;
-    Some(Announced { text: text.to_owned(), began: begun.ticks, cpu_us: begun.spent_us().1 })
+    let (begun, io) = batch.begun?;
+    let (cpu_us, io) = (begun.spent_us().1, session.accounting.meter.io() - io);
+    Some(Announced { text: text.to_owned(), began: begun.ticks, cpu_us, io })
 }
 
 /// A bulk load between its start and end.
 pub struct Load {
     context: bool,
-    watched: Option<(Announced, Begun)>,
+    watched: Option<(Announced, Begun, Io)>,
 }
 
 /// Notes that the rows of a bulk load arrive.
@@ -93,15 +102,18 @@ pub struct Load {
 pub fn batch_resumed(session: &SessionState, announced: Option<Announced>) -> Load {
     let text = || announced.as_ref().map(|announced| announced.text.clone()).unwrap_or_default();
     let context = context::begin(session, text);
-    Load { context, watched: announced.map(|announced| (announced, Begun::now())) }
+    let io = session.accounting.meter.io();
+    Load { context, watched: announced.map(|announced| (announced, Begun::now(), io)) }
 }
 
 /// Notes that the rows of a bulk load are loaded, which ends its batch.
 #[inline]
 pub fn bulk_completed(session: &SessionState, load: Load, outcome: &Result<(), Stop>) {
-    if let Some((announced, begun)) = load.watched {
+    if let Some((announced, begun, before)) = load.watched {
         let cpu = announced.cpu_us.saturating_add(begun.spent_us().1);
-        end_announced(session, &announced, cpu, result(session, outcome));
+        let mut io = session.accounting.meter.io() - before;
+        io += announced.io;
+        end_announced(session, &announced, (cpu, io), result(session, outcome));
     }
     context::end(load.context);
 }
@@ -109,13 +121,13 @@ pub fn bulk_completed(session: &SessionState, load: Load, outcome: &Result<(), S
 /// Ends the batch of a bulk load whose client does something else instead.
 #[cold]
 pub fn batch_given_up(session: &SessionState, announced: Announced) {
-    end_announced(session, &announced, announced.cpu_us, ABORT);
+    end_announced(session, &announced, (announced.cpu_us, announced.io), ABORT);
 }
 
-fn end_announced(session: &SessionState, announced: &Announced, cpu: u64, result: u32) {
+fn end_announced(session: &SessionState, announced: &Announced, (cpu, io): (u64, Io), result: u32) {
     if xe::enabled(&SQL_BATCH_COMPLETED) {
         let duration = us(sos::clock::now_ticks().saturating_sub(announced.began));
-        complete(session, (duration, cpu), &announced.text, result);
+        complete(session, (duration, cpu, io), &announced.text, result);
     }
 }
 
@@ -136,6 +148,7 @@ pub struct Call<'a> {
 
 struct Watched<'a> {
     begun: Begun,
+    io: Io,
     text: CallText,
     /// The call as received.
     stream: Option<&'a [u8]>,
@@ -171,7 +184,8 @@ pub fn rpc_starting<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Call<'a> {
 fn watch<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Watched<'a> {
     // The last edge is the end of receiving, or of the previous call, which was measured too.
     let begun = Begun::at_edge();
-    Watched { begun, text: CallText::of(session, rpc), stream: rpc.stream }
+    let io = session.accounting.meter.io();
+    Watched { begun, io, text: CallText::of(session, rpc), stream: rpc.stream }
 }
 
 fn bytes_of(stream: Option<&[u8]>) -> Value<'_> {
@@ -186,19 +200,20 @@ pub fn rpc_completed(
     outputs: Option<&[Output]>,
     outcome: &Result<(), Stop>,
 ) {
-    if let Some(Watched { begun, text, stream }) = &call.watched
+    if let Some(Watched { begun, io, text, stream }) = &call.watched
         && xe::enabled(&RPC_COMPLETED)
     {
         let (duration, cpu) = begun.spent_us();
         let outputs = outputs.map(|outputs| call_text::given_back(session, outputs));
         let none = Value::UInt(0);
+        let [reads, writes] = io_values(session.accounting.meter.io() - *io);
         let values = [
             Value::UInt(cpu),
             Value::UInt(duration),
             none,
             none,
-            none,
-            none,
+            reads,
+            writes,
             none,
             Value::Map(result(session, outcome)),
             Value::UInt(session.last.row_count),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sos::xe::{self, Event, Value};
 
-use super::us;
+use super::{io_values, us};
 use crate::event::context::{fire, fire_at};
 use crate::event::list::{EXISTING_CONNECTION, LOGIN, LOGOUT};
 use crate::instance::SessionCard;
@@ -37,6 +37,7 @@ pub fn logout(session: &SessionState, since: u64, cached: bool) {
         return;
     }
     let none = Value::UInt(0);
+    let [reads, writes] = io_values(session.accounting.meter.live().io());
     let cpu = plan::stats::Spend::from(session.accounting.books.spent()).worker();
     let values = [
         Value::Bool(cached),
@@ -46,8 +47,8 @@ pub fn logout(session: &SessionState, since: u64, cached: bool) {
         Value::UInt(us(cpu)),
         none,
         none,
-        none,
-        none,
+        reads,
+        writes,
     ];
     fire(session, &LOGOUT, &values);
 }

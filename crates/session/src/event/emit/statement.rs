@@ -4,7 +4,7 @@
 
 use sos::xe::{self, Value};
 
-use super::Begun;
+use super::{Begun, io_values};
 use crate::SessionState;
 use crate::event::context::{self, Frame, fire};
 use crate::event::list::{
@@ -13,7 +13,7 @@ use crate::event::list::{
 };
 use catalog::{ModuleDef, ProcedureDef};
 use plan::program::{Leaf, Program, Routine, RoutineKind, Step, StepKind};
-use plan::stats::{Handle, Module};
+use plan::stats::{Handle, Io, Module};
 
 /// Object types: keys of the map.
 const PROC: u32 = 8_272;
@@ -24,6 +24,7 @@ const TRIGGER: u32 = 21_076;
 /// A statement between its start and end events.
 pub struct Followed {
     begun: Begun,
+    io: Io,
     place: Place,
 }
 
@@ -69,7 +70,7 @@ pub fn starting(
         let values = [ended, line, start, end, Value::Text(text)];
         fire(session, &SQL_STATEMENT_STARTING, &values);
     }
-    Followed { begun: Begun::now(), place }
+    Followed { begun: Begun::now(), io: session.accounting.meter.io(), place }
 }
 
 /// Fires the end event of a statement.
@@ -87,7 +88,8 @@ pub fn completed(session: &SessionState, program: &Program, step: &Step, followe
     let (line, start, end) = place.numbers();
     let (none, rows) = (Value::UInt(0), Value::UInt(session.last.row_count));
     let duration = Value::Int(i64::try_from(duration).unwrap_or(i64::MAX));
-    let counts = [duration, Value::UInt(cpu), none, none, none, none, none, rows, rows];
+    let [reads, writes] = io_values(session.accounting.meter.io() - followed.io);
+    let counts = [duration, Value::UInt(cpu), none, none, reads, writes, none, rows, rows];
     let text = Value::Text(step.span.text(&program.source));
     let mut values = Vec::with_capacity(SP_STATEMENT_COMPLETED.fields.len());
     if of_module {

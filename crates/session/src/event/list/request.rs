@@ -9,6 +9,8 @@ use crate::event::map::{CONNECTION_RESET, RESULT};
 const CPU: &str = "CPU time of the request, in microseconds";
 const DURATION: &str = "From its start to its end, in microseconds";
 const PAGES: &str = "Rows lie in memory: 0";
+const READS: &str = "Row versions that were read or written";
+const WRITES: &str = "Row versions that were written";
 
 /// A remote procedure call begins.
 pub static RPC_STARTING: Event = event(
@@ -36,8 +38,8 @@ pub static RPC_COMPLETED: Event = event(
         field("duration", UInt64, DURATION),
         field("page_server_reads", UInt64, PAGES),
         field("physical_reads", UInt64, PAGES),
-        field("logical_reads", UInt64, PAGES),
-        field("writes", UInt64, PAGES),
+        field("logical_reads", UInt64, READS),
+        field("writes", UInt64, WRITES),
         field("spills", UInt64, PAGES),
         field("result", Map(&RESULT), "How it ended"),
         field("row_count", UInt64, "Rows of its last statement"),
@@ -77,8 +79,8 @@ pub static SQL_BATCH_COMPLETED: Event = event(
         field("duration", UInt64, DURATION),
         field("page_server_reads", UInt64, PAGES),
         field("physical_reads", UInt64, PAGES),
-        field("logical_reads", UInt64, PAGES),
-        field("writes", UInt64, PAGES),
+        field("logical_reads", UInt64, READS),
+        field("writes", UInt64, WRITES),
         field("spills", UInt64, PAGES),
         field("row_count", UInt64, "Rows of its last statement"),
         field("result", Map(&RESULT), "How it ended"),

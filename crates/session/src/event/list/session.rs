@@ -6,6 +6,8 @@ use sos::xe::{Channel, Event, Setting};
 use super::{event, field, off};
 
 const PAGES: &str = "Rows lie in memory: 0";
+const READS: &str = "Row versions that were read or written";
+const WRITES: &str = "Row versions that were written";
 
 const LOGIN_SETTINGS: &[Setting] = &[
     off("collect_database_name", "database_name", "Collects the name of the database"),
@@ -42,8 +44,8 @@ pub static LOGOUT: Event = event(
         field("cpu_time", UInt64, "CPU time of its requests, in microseconds"),
         field("page_server_reads", UInt64, PAGES),
         field("physical_reads", UInt64, PAGES),
-        field("logical_reads", UInt64, PAGES),
-        field("writes", UInt64, PAGES),
+        field("logical_reads", UInt64, READS),
+        field("writes", UInt64, WRITES),
     ],
 )
 .found_under(Channel::Analytic, "session");

@@ -9,6 +9,8 @@ use crate::event::map::{OBJECT_TYPE, STATEMENT_STATE};
 const DURATION: &str = "From its start to its end, in microseconds";
 const CPU: &str = "CPU time, in microseconds";
 const PAGES: &str = "Rows lie in memory: 0";
+const READS: &str = "Row versions that were read or written";
+const WRITES: &str = "Row versions that were written";
 const START: &str = "Its first byte in the UTF-16 text";
 const END: &str = "Its last byte in the UTF-16 text";
 
@@ -36,8 +38,8 @@ pub static SQL_STATEMENT_COMPLETED: Event = event(
         field("cpu_time", UInt64, CPU),
         field("page_server_reads", UInt64, PAGES),
         field("physical_reads", UInt64, PAGES),
-        field("logical_reads", UInt64, PAGES),
-        field("writes", UInt64, PAGES),
+        field("logical_reads", UInt64, READS),
+        field("writes", UInt64, WRITES),
         field("spills", UInt64, PAGES),
         field("row_count", UInt64, "Rows that it returned or changed"),
         field("last_row_count", UInt64, "Rows that it returned or changed"),
@@ -85,8 +87,8 @@ pub static SP_STATEMENT_COMPLETED: Event = event(
         field("cpu_time", UInt64, CPU),
         field("page_server_reads", UInt64, PAGES),
         field("physical_reads", UInt64, PAGES),
-        field("logical_reads", UInt64, PAGES),
-        field("writes", UInt64, PAGES),
+        field("logical_reads", UInt64, READS),
+        field("writes", UInt64, WRITES),
         field("spills", UInt64, PAGES),
         field("row_count", UInt64, "Rows that it returned or changed"),
         field("last_row_count", UInt64, "Rows that it returned or changed"),
