@@ -100,6 +100,7 @@ const RULES: &[Rule] = &[
     checkpoints,
     spike,
     elsewhere,
+    late_answers,
 ];
 
 /// Returns all candidates, the highest score first.
@@ -496,6 +497,15 @@ fn elsewhere(facts: &Facts<'_>) -> Option<Candidate> {
         active, facts.cpu
     )];
     Some(Candidate { cause: Cause::CpuElsewhere, active, score, details })
+}
+
+/// Questions of this tool that took too long: what they wait behind may be what is wrong.
+pub(crate) fn late_answers(facts: &Facts<'_>) -> Option<Candidate> {
+    let late = &facts.window.late;
+    let details: Vec<String> =
+        late.iter().map(|(view, times)| format!("{view}: {times} late answers")).collect();
+    let found = Candidate { cause: Cause::LateAnswers, active: 0.0, score: 1.0, details };
+    (!late.is_empty()).then_some(found)
 }
 
 /// Seconds per second in which threads with work had no CPU of the machine. A thread that was woken
