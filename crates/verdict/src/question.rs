@@ -170,7 +170,7 @@ pub const COUNTERS: &str = "SELECT RTRIM(counter_name), cntr_value \
     AND counter_name IN (N'Batch Requests/sec', N'SQL Compilations/sec', \
     N'SQL Re-Compilations/sec', N'Definition Changes/sec', N'Logins/sec', \
     N'Temp Tables Creation Rate', N'Number of Deadlocks/sec', N'Page Allocations/sec', \
-    N'Memory Grants Pending', N'Memory Grants Refused/sec', N'Errors/sec', N'Out-of-Memory Errors/sec', \
+    N'Granted Workspace Memory (KB)', N'Memory Grants Pending', N'Memory Grants Refused/sec', N'Errors/sec', N'Out-of-Memory Errors/sec', \
     N'Log Flushes/sec', N'Total Server Memory (KB)', \
     N'Target Server Memory (KB)', N'User Connections');";
 

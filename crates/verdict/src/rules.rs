@@ -206,6 +206,7 @@ fn allocations(facts: &Facts<'_>) -> Option<Candidate> {
     let limit = window.level("Target Server Memory (KB)");
     let cause = match is_by_row {
         true => Cause::PagePerRow,
+        false if is_queries_memory(window) => Cause::MemoryGrants,
         false if used > NEAR_LIMIT * limit && limit > 0.0 => Cause::MemoryLimit,
         false => Cause::Decommit,
     };
@@ -293,13 +294,34 @@ fn returns_little(statement: &Statement) -> bool {
         && matches!(verb.as_str(), "select" | "update" | "delete" | "with c")
 }
 
+/// Whether most of the server's memory is that in which queries sort and hash: then it is they that
+/// fail each other's statements, also where the server's limit is met before their share is full.
+fn is_queries_memory(window: &Window) -> bool {
+    let (granted, used) = window.workspace;
+    granted > 0.5 * used && used > 0.0
+}
+
+/// Waits for memory of any kind.
+fn waits_for_memory(window: &Window) -> f64 {
+    window.named("MEMORY_ALLOCATION_EXT") + window.named("CMEMTHREAD")
+}
+
 fn grants(facts: &Facts<'_>) -> Option<Candidate> {
-    let active = facts.window.named("RESOURCE_SEMAPHORE");
-    let pending = facts.window.level("Memory Grants Pending");
-    let refused = facts.window.rate("Memory Grants Refused/sec");
+    let window = facts.window;
+    let pending = window.level("Memory Grants Pending");
+    let mut active = window.named("RESOURCE_SEMAPHORE");
+    let mut refused = window.rate("Memory Grants Refused/sec");
+    if is_queries_memory(window) {
+        active += waits_for_memory(window);
+        refused = refused.max(window.rate("Out-of-Memory Errors/sec"));
+    }
+    let (granted, used) = window.workspace;
     let details = vec![format!(
-        "{active:.1} statements wait for a memory grant on average, {pending:.0} at the end; \
-         {refused:.1} per second fail because others have all the memory"
+        "queries hold {:.0} of the {:.0} MB in use; {active:.1} statements wait for memory on \
+         average, {pending:.0} for a grant at the end; {refused:.1} requests for memory per second \
+         fail because others have it",
+        granted / 1_024.0,
+        used / 1_024.0
     )];
     let failed = if refused > 0.0 { 0.3 } else { 0.0 };
     Some(facts.found(Cause::MemoryGrants, active, failed, details))
@@ -310,14 +332,17 @@ fn memory_limit(facts: &Facts<'_>) -> Option<Candidate> {
     let (used, limit) =
         (window.level("Total Server Memory (KB)"), window.level("Target Server Memory (KB)"));
     let failures = window.rate("Out-of-Memory Errors/sec");
-    let waiting = window.named("MEMORY_ALLOCATION_EXT") + window.named("CMEMTHREAD");
+    let waiting = waits_for_memory(window);
     // SQL Server fills its memory in normal work: being full alone means nothing.
     if limit <= 0.0 || failures <= 0.0 && facts.share(waiting) < SCORE_MIN {
         return None;
     }
+    if is_queries_memory(window) {
+        return None;
+    }
     let details = vec![
         format!("{:.0} of {:.0} MB are used", used / 1_024.0, limit / 1_024.0),
-        format!("{failures:.1} statements per second fail for lack of memory"),
+        format!("{failures:.1} requests for memory fail per second"),
         format!("largest clerk: {}, {:.0} MB", window.clerk.0, window.clerk.1 / 1_024.0),
     ];
     let failed = if failures > 0.0 { 0.3 } else { 0.0 };

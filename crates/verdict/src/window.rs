@@ -219,6 +219,8 @@ pub struct Window {
     pub parts: Vec<Part>,
     /// Growth of counters per second, and levels at the end, by name.
     pub(crate) counters: BTreeMap<String, (f64, f64)>,
+    /// Kilobytes granted to queries, and of the whole server, on average over the readings.
+    pub(crate) workspace: (f64, f64),
     /// Statements, by CPU time, largest first.
     pub statements: Vec<Statement>,
     /// Sessions in the way, most waiters first.
@@ -289,6 +291,10 @@ impl Window {
         window.parts = parts(&spans, seconds);
         window.active = window.parts.iter().map(|part| part.active).sum();
         window.counters = counters(recording);
+        window.workspace = (
+            average(recording, "Granted Workspace Memory (KB)"),
+            average(recording, "Total Server Memory (KB)"),
+        );
         window.statements = statements(recording, seconds);
         for statement in &mut window.statements {
             let plan = recording.plans.iter().find(|(place, _)| *place == statement.place);
@@ -521,6 +527,15 @@ fn counters(recording: &Recording) -> BTreeMap<String, (f64, f64)> {
         (name.to_owned(), (float(grown(before, after)) / seconds, float(after)))
     };
     names.into_iter().map(of).collect()
+}
+
+/// Returns the mean of a level over the readings that have it.
+fn average(recording: &Recording, name: &str) -> f64 {
+    let with = recording.readings.iter().filter(|reading| reading.has(Subject::Counters));
+    let (sum, count) = with.fold((0.0, 0_u64), |(sum, count), reading| {
+        (sum + float(reading.counter(name)), count + 1)
+    });
+    sum / float(count.max(1))
 }
 
 fn statements(recording: &Recording, seconds: f64) -> Vec<Statement> {

@@ -228,6 +228,21 @@ fn memory_that_goes_back_near_the_limit_is_the_limits_doing() {
 }
 
 #[test]
+fn statements_that_fail_for_memory_that_queries_hold_need_grants() {
+    let said = |granted| {
+        let made = Made::healthy()
+            .with("wait", "MEMORY_ALLOCATION_EXT", 900.0, 90)
+            .rate("Out-of-Memory Errors/sec", 9)
+            .level("Granted Workspace Memory (KB)", granted)
+            .level("Total Server Memory (KB)", 90_000)
+            .level("Target Server Memory (KB)", 100_000);
+        judge(&made.recording()).outcome
+    };
+    assert_eq!(said(70_000), Outcome::Cause(Cause::MemoryGrants));
+    assert_eq!(said(10_000), Outcome::Cause(Cause::MemoryLimit));
+}
+
+#[test]
 fn healthy_load_has_no_cause() {
     let verdict = judge(&Made::healthy().recording());
     assert_eq!(verdict.outcome, Outcome::Healthy, "{}", verdict.sentence);
