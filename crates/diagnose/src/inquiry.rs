@@ -135,10 +135,10 @@ impl Inquiry {
     /// Returns the connection, a new one if the last one hangs; `None` if that is not answered.
     fn connection(&mut self) -> Option<&mut Asker> {
         if self.asker.is_none() {
-            let limit = QUESTION.min(self.left());
+            let limit = self.question().min(self.left());
             let mut asker = Asker::connect_as(&self.settings.target, APPLICATION, limit).ok()?;
             // Without its options, questions could wait for locks.
-            let set = asker.answer_within(SETUP, QUESTION).ok()?;
+            let set = asker.answer_within(SETUP, limit).ok()?;
             self.asker = matches!(set, Reply::Whole(_)).then_some(asker);
         }
         self.asker.as_mut()
@@ -203,11 +203,16 @@ impl Inquiry {
         }
     }
 
+    /// How long a question beside that may take.
+    fn question(&self) -> Duration {
+        QUESTION.min(self.settings.patience)
+    }
+
     /// How long a question may take. The one about time may take all that is left.
     fn limit(&self, subject: Subject) -> Duration {
         match subject {
             Subject::Time => self.settings.patience,
-            _ => QUESTION.min(self.left().saturating_sub(RESERVE)),
+            _ => self.question().min(self.left().saturating_sub(RESERVE)),
         }
     }
 
@@ -226,6 +231,7 @@ impl Inquiry {
         };
         let began = clock::monotonic_ns();
         recording.readings.extend(self.read(true)?);
+        let mut silent = 0;
         for place in 1..=count {
             let due = u64::try_from(window.as_nanos() * place).unwrap_or(u64::MAX);
             let left = due.saturating_sub(clock::monotonic_ns() - began);
@@ -234,8 +240,11 @@ impl Inquiry {
             let is_late = clock::monotonic_ns() - began > nanoseconds(2 * length + LATE)
                 || self.left() < 2 * RESERVE;
             let is_last = place == count || !goes_on || is_late;
-            recording.readings.extend(self.read(is_last)?);
-            if is_last {
+            match self.read(is_last)? {
+                Some(reading) => recording.readings.push(reading),
+                None => silent += 1,
+            }
+            if is_last || silent == LATE_MAX {
                 break;
             }
         }
@@ -245,7 +254,7 @@ impl Inquiry {
         for place in verdict::window::dearest(&recording) {
             // A plan that has left the cache since is not there.
             let text = verdict::question::plan(&place.0, place.1, place.2);
-            if let Ok(results) = self.ask_within(&text, QUESTION)? {
+            if let Ok(results) = self.ask_within(&text, self.question())? {
                 recording.take_plan(place, &results);
             }
         }
@@ -302,7 +311,7 @@ impl Inquiry {
     /// A sentence, if the connection is lost.
     pub(crate) fn progress(&mut self, count: &str) -> Result<Result<(f64, f64), String>, String> {
         let question = format!("SELECT ({count}), ms_ticks FROM sys.dm_os_sys_info;");
-        let results = match self.ask_within(&question, QUESTION)? {
+        let results = match self.ask_within(&question, self.question())? {
             Ok(results) => results,
             Err(refusal) => return Ok(Err(refusal.to_string())),
         };

@@ -323,7 +323,7 @@ const ENTRIES: [Entry; Cause::ALL.len()] = [
     Entry {
         name: "memory-grants",
         group: "Memory",
-        finding: "Statements wait for a memory grant",
+        finding: "Queries that sort and hash hold the memory, and statements wait for it or fail",
         evidence: "SELECT session_id, requested_memory_kb, granted_memory_kb, wait_time_ms \
             FROM sys.dm_exec_query_memory_grants ORDER BY grant_time;",
         advice: "Sort and hash fewer rows (an index in the order of the sort, narrower rows), or \

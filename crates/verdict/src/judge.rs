@@ -260,7 +260,6 @@ fn rival(verdict: &Verdict) -> Option<&crate::judge::Finding> {
 fn accusation(window: &Window, first: &Finding) -> String {
     let entry = first.candidate.cause.entry();
     let price = match window.requests.mean > 0.0 {
-        _ if first.candidate.cause == Cause::LateAnswers => first.candidate.details.join("; "),
         true => format!(
             "{:.0} us per request, {} of the time that is not idle",
             first.us,
@@ -268,6 +267,7 @@ fn accusation(window: &Window, first: &Finding) -> String {
         ),
         false => format!("{:.1} threads all the time, and no request ends", first.candidate.active),
     };
+    let price = first.candidate.price.clone().unwrap_or(price);
     format!("{}: {price} ({}).", entry.finding, first.grade.name())
 }
 

@@ -20,6 +20,8 @@ pub struct Candidate {
     pub score: f64,
     /// What was found, narrowed down as far as the readings allow.
     pub details: Vec<String>,
+    /// What it costs, where thread time does not say it.
+    pub price: Option<String>,
 }
 
 /// A cause must explain this share of the work to be a finding.
@@ -72,7 +74,7 @@ impl<'w> Facts<'w> {
     }
 
     fn found(&self, cause: Cause, active: f64, extra: f64, details: Vec<String>) -> Candidate {
-        Candidate { cause, active, score: self.share(active) + extra, details }
+        Candidate { cause, active, score: self.share(active) + extra, details, price: None }
     }
 }
 
@@ -199,8 +201,13 @@ fn allocations(facts: &Facts<'_>) -> Option<Candidate> {
         "{pages:.0} pages are taken per second, {:.0} us per request go to the system's memory calls",
         window.us_per_request(kernel)
     )];
+    // Memory that is taken and not returned is growth: new rows need it.
+    const RETURNS_MIN: f64 = 1.0;
     // A segment is returned in few large pieces, a page at a time in thousands.
     let is_by_row = pages > 2_000.0 && (returns > 1_000.0 || returns == 0.0);
+    if !is_by_row && returns < RETURNS_MIN {
+        return None;
+    }
     // Near its limit, a server returns memory for one use to have it for another.
     let used = window.level("Total Server Memory (KB)");
     let limit = window.level("Target Server Memory (KB)");
@@ -387,16 +394,26 @@ fn events(facts: &Facts<'_>) -> Option<Candidate> {
 }
 
 fn log(facts: &Facts<'_>) -> Option<Candidate> {
+    // A good device takes a millisecond or two.
+    const SLOW_MS: f64 = 10.0;
     let window = facts.window;
     // A backup makes what it has copied durable: its waits for the log are its own.
     let active = (window.of(Group::Log) - window.upkeep_log).max(0.0);
-    let waits: f64 =
-        window.parts.iter().filter(|part| part.name == "WRITELOG").map(|part| part.entries).sum();
-    let each = if waits > 0.0 { active * 1e3 / waits } else { 0.0 };
+    let (waits, ms) = (window.rate("Log waits"), window.rate("Log wait ms"));
+    let each_ms = if waits > 0.0 { ms / waits } else { 0.0 };
     let flushes = window.rate("Log Flushes/sec");
-    let details =
-        vec![format!("a commit waits {each:.2} ms for the log; {flushes:.0} flushes per second")];
-    Some(facts.found(Cause::LogDevice, active, 0.0, details))
+    let details = vec![format!(
+        "a commit waits {each_ms:.2} ms for the log; {flushes:.0} flushes per second"
+    )];
+    let found = facts.found(Cause::LogDevice, active, 0.0, details);
+    // An answer that is held until it is durable has no thread in that time: only its client waits.
+    let held = (ms / 1e3 - window.named("WRITELOG") - window.upkeep_log).max(0.0);
+    if each_ms < SLOW_MS || held < WAITING_MIN {
+        return Some(found);
+    }
+    let score = (active + held) / (facts.work + held).max(f64::EPSILON);
+    let price = format!("a commit waits {each_ms:.0} ms, {:.1} sessions at once", active + held);
+    Some(Candidate { score: score.max(found.score), price: Some(price), ..found })
 }
 
 /// A transaction that was open all the time, while rows are read with effort.
@@ -476,6 +493,7 @@ fn upkeep(facts: &Facts<'_>, cause: Cause, seen: f64) -> Option<Candidate> {
         active: seen.min(all),
         score: (seen / all.max(1e-9)).min(1.0),
         details,
+        price: None,
     })
 }
 
@@ -521,7 +539,7 @@ fn elsewhere(facts: &Facts<'_>) -> Option<Candidate> {
         "threads with work were ready for {:.2} s per second, and ran for {:.2}",
         active, facts.cpu
     )];
-    Some(Candidate { cause: Cause::CpuElsewhere, active, score, details })
+    Some(Candidate { cause: Cause::CpuElsewhere, active, score, details, price: None })
 }
 
 /// Questions of this tool that took too long: what they wait behind may be what is wrong.
@@ -529,7 +547,8 @@ pub(crate) fn late_answers(facts: &Facts<'_>) -> Option<Candidate> {
     let late = &facts.window.late;
     let details: Vec<String> =
         late.iter().map(|(view, times)| format!("{view}: {times} late answers")).collect();
-    let found = Candidate { cause: Cause::LateAnswers, active: 0.0, score: 1.0, details };
+    let price = Some(details.join("; "));
+    let found = Candidate { cause: Cause::LateAnswers, active: 0.0, score: 1.0, details, price };
     (!late.is_empty()).then_some(found)
 }
 

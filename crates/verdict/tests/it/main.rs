@@ -228,6 +228,27 @@ fn memory_that_goes_back_near_the_limit_is_the_limits_doing() {
 }
 
 #[test]
+fn answers_held_until_they_are_durable_wait_for_a_slow_device() {
+    // Twenty commits per second, and the milliseconds that each is held, without a thread.
+    let held = |ms: i64| {
+        let made = Made::healthy().rate("Log waits", 20).rate("Log wait ms", 20 * ms);
+        judge(&made.recording())
+    };
+    let slow = held(120);
+    assert_eq!(slow.outcome, Outcome::Cause(Cause::LogDevice), "{}", slow.sentence);
+    assert!(slow.sentence.contains("a commit waits 120 ms"), "{}", slow.sentence);
+    assert_eq!(held(2).outcome, Outcome::Healthy);
+}
+
+#[test]
+fn memory_that_only_grows_is_no_finding() {
+    let made = Made::healthy().with("kernel", "page_populate", 200.0, 90);
+    assert_eq!(judge(&made.recording()).outcome, Outcome::Healthy);
+    let returned = made.with("kernel", "decommit", 20.0, 90);
+    assert_eq!(judge(&returned.recording()).outcome, Outcome::Cause(Cause::Decommit));
+}
+
+#[test]
 fn statements_that_fail_for_memory_that_queries_hold_need_grants() {
     let said = |granted| {
         let made = Made::healthy()
