@@ -354,6 +354,13 @@ fn unreachable(settings: &Settings, fault: &Fault) -> String {
         None if fault.text.starts_with("wrong answer") => {
             format!("{server} does not speak TDS ({})", fault.text)
         }
+        // So does another make of server with what it takes for nonsense.
+        None if ["has closed the connection", "reset by peer"]
+            .iter()
+            .any(|end| fault.text.contains(end)) =>
+        {
+            format!("{server} does not speak TDS, or takes no more connections: {}", fault.text)
+        }
         None => format!("{server} cannot be reached: {}", fault.text),
     }
 }

@@ -16,7 +16,7 @@ const BUSY: f64 = 0.5;
 impl Run {
     /// Whether what was said is right. Beside a healthy load on a busy machine, both "healthy" and
     /// "other processes take the CPUs" are. So it is with a quota that the server could not reach.
-    fn is_right(&self, said: &str) -> bool {
+    pub(crate) fn is_right(&self, said: &str) -> bool {
         let may_be_starved = self.severity.is_none() || self.fault == "cpu-quota";
         let is_busy = may_be_starved && self.others >= BUSY;
         self.right.iter().any(|right| right == said)
