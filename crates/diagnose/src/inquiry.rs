@@ -54,7 +54,7 @@ pub(crate) struct Inquiry {
 
 /// Why a question has no answer, though there is a connection.
 pub(crate) enum Refusal {
-    /// The server's error.
+    /// The number and text of the server's error.
     Error(i32, String),
     /// The answer took too long.
     Late,
