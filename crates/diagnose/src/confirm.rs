@@ -20,6 +20,8 @@ const TURN: Duration = Duration::from_millis(1_500);
 /// Turns: off, on, on, off, and again.
 const TURNS: [bool; 12] =
     [false, true, true, false, false, true, true, false, false, true, true, false];
+/// How long the intervention may take in all, the answers of a busy server included.
+const TIME: Duration = Duration::from_secs(90);
 /// The shortest and longest delay in microseconds.
 const DELAY_US: (f64, f64) = (20.0, 50_000.0);
 
@@ -97,7 +99,8 @@ impl Place {
             | Cause::Restore
             | Cause::Checkpoints
             | Cause::WorkloadSpike
-            | Cause::CpuElsewhere => None,
+            | Cause::CpuElsewhere
+            | Cause::LateAnswers => None,
         }
     }
 }
@@ -122,6 +125,7 @@ pub(crate) fn confirm(
         verdict.warnings.push(why);
         return Ok(());
     };
+    inquiry.extend(TIME);
     let delay_us = (LOAD * 1e6 / place.passes).clamp(DELAY_US.0, DELAY_US.1);
     match measure(inquiry, &place, delay_us, wait)? {
         Ok((off, on)) => grade(verdict, &place, delay_us, (off, on)),
@@ -147,12 +151,15 @@ fn measure(
              @microseconds = {microseconds:.0}, @seconds = 5",
             place.point, place.class
         );
-        if let Err((_, error)) = inquiry.ask(&text)? {
-            return Ok(Err(error));
+        if let Err(refusal) = inquiry.ask(&text)? {
+            return Ok(Err(refusal.to_string()));
         }
         let before = inquiry.progress(place.count)?;
         let goes_on = wait(TURN);
-        let after = inquiry.progress(place.count)?;
+        let (before, after) = match (before, inquiry.progress(place.count)?) {
+            (Ok(before), Ok(after)) => (before, after),
+            (Err(why), _) | (_, Err(why)) => return Ok(Err(why)),
+        };
         // Its own request is not one of the load.
         let own = if place.count == REQUESTS { 1.0 } else { 0.0 };
         let pair = ((after.0 - before.0 - own).max(0.0), (after.1 - before.1) / 1e3);

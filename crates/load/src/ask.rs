@@ -12,6 +12,20 @@ use crate::{Answer, Result};
 
 const BUFFER_BYTES: usize = 64 * 1024;
 const TICK_NS: u64 = 50_000_000;
+/// How long a server may take to acknowledge that a request is cancelled.
+const CANCEL: Duration = Duration::from_secs(2);
+
+/// How a question with a time limit ended.
+#[derive(Debug)]
+pub enum Reply {
+    /// The answer, which may contain errors.
+    Whole(Answer),
+    /// It took too long and was cancelled; the connection can be used.
+    Cancelled,
+    /// It took too long, and the server did not acknowledge the cancel: the connection cannot be
+    /// used any more.
+    Stuck,
+}
 
 /// A connection that has logged in.
 pub struct Asker {
@@ -47,8 +61,10 @@ impl Asker {
         added.map_err(|error| failed("epoll_ctl", error))?;
         let (events, buffer) = (Events::with_capacity(1), vec![0; BUFFER_BYTES]);
         let mut asker = Self { link, poller, events, buffer, patience };
-        asker.wait_for(|step| step == Step::LoggedIn)?;
-        Ok(asker)
+        match asker.wait_for(patience, |step| step == Step::LoggedIn)? {
+            true => Ok(asker),
+            false => Err(too_slow()),
+        }
     }
 
     /// Sends a batch and returns its answer, which contains no errors.
@@ -64,24 +80,53 @@ impl Asker {
     /// # Errors
     /// A failure of the connection.
     pub fn answer(&mut self, text: &str) -> Result<Answer> {
-        let request = client::batch(text, ClientSettings::default());
-        self.link.ask(&request).map_err(|fault| fault.text)?;
-        self.wait_for(|step| matches!(step, Step::Answer(_))).map_err(|fault| fault.text)?;
-        Answer::decode(self.link.answer(&self.buffer))
+        match self.send(text, self.patience)? {
+            true => Answer::decode(self.link.answer(&self.buffer)),
+            false => Err(too_slow().text),
+        }
     }
 
-    fn wait_for(&mut self, is_it: impl Fn(Step) -> bool) -> Result<(), Fault> {
-        let end_ns = clock::deadline_ns(self.patience);
+    /// Sends a batch, and cancels it if its answer takes longer than `limit`.
+    ///
+    /// # Errors
+    /// A failure of the connection.
+    pub fn answer_within(&mut self, text: &str, limit: Duration) -> Result<Reply> {
+        if self.send(text, limit)? {
+            return Answer::decode(self.link.answer(&self.buffer)).map(Reply::Whole);
+        }
+        self.link.cancel().map_err(|fault| fault.text)?;
+        let has_ended = self.wait_for(CANCEL, |step| matches!(step, Step::Answer(_)));
+        match has_ended.map_err(|fault| fault.text)? {
+            true => Ok(Reply::Cancelled),
+            false => Ok(Reply::Stuck),
+        }
+    }
+
+    /// Sends a batch; returns whether it was answered in time.
+    fn send(&mut self, text: &str, limit: Duration) -> Result<bool> {
+        let request = client::batch(text, ClientSettings::default());
+        self.link.ask(&request).map_err(|fault| fault.text)?;
+        let answered = self.wait_for(limit, |step| matches!(step, Step::Answer(_)));
+        answered.map_err(|fault| fault.text)
+    }
+
+    /// Waits for a step; returns whether it came in time.
+    fn wait_for(&mut self, limit: Duration, is_it: impl Fn(Step) -> bool) -> Result<bool, Fault> {
+        let end_ns = clock::deadline_ns(limit);
         loop {
             let step = self.link.advance(&mut self.buffer, false)?;
             if is_it(step) {
-                return Ok(());
+                return Ok(true);
             }
-            if clock::monotonic_ns() >= end_ns {
-                let text = "the server takes too long".to_owned();
-                return Err(Fault { number: None, text });
+            let now_ns = clock::monotonic_ns();
+            if now_ns >= end_ns {
+                return Ok(false);
             }
-            self.poller.wait(&mut self.events, Timeout::After(TICK_NS));
+            self.poller.wait(&mut self.events, Timeout::After(TICK_NS.min(end_ns - now_ns)));
         }
     }
+}
+
+fn too_slow() -> Fault {
+    Fault { number: None, text: "the server takes too long".to_owned() }
 }

@@ -62,11 +62,13 @@ pub enum Cause {
     WorkloadSpike,
     /// Other processes take the machine's CPUs.
     CpuElsewhere,
+    /// The server does not answer questions about itself in time.
+    LateAnswers,
 }
 
 impl Cause {
     /// Every cause, in the order of its discriminants.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::IdleBlocker,
         Self::Deadlocks,
         Self::ApplicationLock,
@@ -96,6 +98,7 @@ impl Cause {
         Self::Checkpoints,
         Self::WorkloadSpike,
         Self::CpuElsewhere,
+        Self::LateAnswers,
     ];
 
     /// Returns what is known of it.
@@ -320,7 +323,7 @@ const ENTRIES: [Entry; Cause::ALL.len()] = [
     Entry {
         name: "memory-grants",
         group: "Memory",
-        finding: "Statements wait for a memory grant",
+        finding: "Queries that sort and hash hold the memory, and statements wait for it or fail",
         evidence: "SELECT session_id, requested_memory_kb, granted_memory_kb, wait_time_ms \
             FROM sys.dm_exec_query_memory_grants ORDER BY grant_time;",
         advice: "Sort and hash fewer rows (an index in the order of the sort, narrower rows), or \
@@ -463,6 +466,17 @@ const ENTRIES: [Entry; Cause::ALL.len()] = [
         evidence: ledger!("category = 'runnable'"),
         advice: "Move the other processes away, or give the server CPUs of its own.",
         check: "The share of runnable in the evidence falls.",
+    },
+    Entry {
+        name: "late-answers",
+        group: "Machine",
+        finding: "The server does not answer questions about itself in time",
+        evidence: "SELECT session_id, status, command, wait_type, wait_time, cpu_time, \
+            total_elapsed_time FROM sys.dm_exec_requests ORDER BY total_elapsed_time DESC;",
+        advice: "Look for what the questions wait behind: statements that keep a scheduler for \
+            long, a memory limit, or a machine that stands still. The other findings are of what \
+            was answered.",
+        check: "All questions are answered: this finding is not there.",
     },
 ];
 

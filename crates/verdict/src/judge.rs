@@ -3,7 +3,7 @@
 
 use crate::cause::Cause;
 use crate::recording::{Recording, Server};
-use crate::rules::{Candidate, Facts, SCORE_MIN, candidates, has_full_cpus};
+use crate::rules::{Candidate, Facts, SCORE_MIN, candidates, has_full_cpus, late_answers};
 use crate::window::{Broken, Group, Window};
 
 /// More unexplained time than this supports no verdict.
@@ -98,7 +98,10 @@ pub fn judge(recording: &Recording) -> Verdict {
     // Shares of next to nothing are noise: what the server does when it has no work.
     let has_work =
         window.requests.mean >= REQUESTS_MIN || facts.work >= BUSY_MIN * window.schedulers.max(1.0);
-    let all = if has_work { candidates(&facts) } else { Vec::new() };
+    let all = match has_work {
+        true => candidates(&facts),
+        false => late_answers(&facts).into_iter().collect(),
+    };
     let ruled_out = ruled_out(&all);
     let findings = findings(&window, &all);
     let mut verdict = Verdict {
@@ -146,9 +149,9 @@ fn abstained(recording: &Recording, window: Window, why: &str) -> Verdict {
 }
 
 /// Whether a cause comes after all others: more requests, and CPUs taken by others, make everything
-/// slower, and are the verdict only where nothing else is.
+/// slower, late answers too, and are the verdict only where nothing else is.
 fn comes_last(cause: Cause) -> bool {
-    matches!(cause, Cause::WorkloadSpike | Cause::CpuElsewhere)
+    matches!(cause, Cause::WorkloadSpike | Cause::CpuElsewhere | Cause::LateAnswers)
 }
 
 /// Causes above the threshold, those that come last behind the others.
@@ -264,6 +267,7 @@ fn accusation(window: &Window, first: &Finding) -> String {
         ),
         false => format!("{:.1} threads all the time, and no request ends", first.candidate.active),
     };
+    let price = first.candidate.price.clone().unwrap_or(price);
     format!("{}: {price} ({}).", entry.finding, first.grade.name())
 }
 

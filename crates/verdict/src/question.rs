@@ -170,9 +170,13 @@ pub const COUNTERS: &str = "SELECT RTRIM(counter_name), cntr_value \
     AND counter_name IN (N'Batch Requests/sec', N'SQL Compilations/sec', \
     N'SQL Re-Compilations/sec', N'Definition Changes/sec', N'Logins/sec', \
     N'Temp Tables Creation Rate', N'Number of Deadlocks/sec', N'Page Allocations/sec', \
-    N'Memory Grants Pending', N'Memory Grants Refused/sec', N'Errors/sec', N'Out-of-Memory Errors/sec', \
+    N'Granted Workspace Memory (KB)', N'Memory Grants Pending', N'Memory Grants Refused/sec', N'Errors/sec', N'Out-of-Memory Errors/sec', \
     N'Log Flushes/sec', N'Total Server Memory (KB)', \
-    N'Target Server Memory (KB)', N'User Connections');";
+    N'Target Server Memory (KB)', N'User Connections') \
+    UNION ALL SELECT N'Log waits', waiting_tasks_count FROM sys.dm_os_wait_stats \
+    WHERE wait_type = N'WRITELOG' \
+    UNION ALL SELECT N'Log wait ms', wait_time_ms FROM sys.dm_os_wait_stats \
+    WHERE wait_type = N'WRITELOG';";
 
 /// Columns: event session, event, published, dropped.
 pub const EVENTS: &str =

@@ -77,6 +77,23 @@ impl Subject {
         }
     }
 
+    /// Returns the view that it is read from.
+    #[must_use]
+    pub const fn view(self) -> &'static str {
+        match self {
+            Self::Time => "sys.dm_os_time_ledger",
+            Self::Counters => "sys.dm_os_performance_counters",
+            Self::Requests => "sys.dm_exec_requests",
+            Self::Waiters => "sys.dm_os_waiting_tasks",
+            Self::Transactions => "sys.dm_tran_active_transactions",
+            Self::Statements => "sys.dm_exec_query_stats",
+            Self::Events => "sys.dm_xe_session_counts",
+            Self::Clerks => "sys.dm_os_memory_clerks",
+            Self::Environment => "sys.dm_os_environment",
+            Self::History => "sys.fn_time_ledger",
+        }
+    }
+
     /// Returns what is missing where only the text of this index works, or none (`None`).
     #[must_use]
     pub fn loss(self, index: Option<usize>) -> Option<&'static str> {
@@ -141,7 +158,12 @@ impl Reading {
         self.rows.get(&subject).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the sum of the counters of this name; 0 if there is none.
+    /// Whether the server answered this question: it may refuse one, or take too long.
+    pub(crate) fn has(&self, subject: Subject) -> bool {
+        self.rows.contains_key(&subject)
+    }
+
+    /// Returns the largest counter of this name; 0 if there is none.
     pub(crate) fn counter(&self, name: &str) -> u64 {
         let rows = self.of(Subject::Counters).iter().filter(|row| row.text(0) == name);
         rows.map(|row| row.count(1)).max().unwrap_or(0)
@@ -183,6 +205,8 @@ pub struct Recording {
     pub readings: Vec<Reading>,
     /// What the server could not answer.
     pub missing: Vec<String>,
+    /// Questions whose answers took too long, and how many of them did.
+    pub late: Vec<(Subject, u32)>,
     /// Plans as XML, by the statements' places: see [`crate::window::dearest`].
     pub plans: Vec<(Place, String)>,
 }
@@ -203,6 +227,12 @@ impl Recording {
 
     pub(crate) fn last(&self) -> Option<&Reading> {
         self.readings.last()
+    }
+
+    /// Returns the first and the last reading with an answer to a question, if they are two.
+    pub(crate) fn ends(&self, subject: Subject) -> Option<(&Reading, &Reading)> {
+        let mut with = self.readings.iter().filter(|reading| reading.has(subject));
+        Some((with.next()?, with.next_back()?))
     }
 }
 

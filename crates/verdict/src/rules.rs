@@ -20,6 +20,8 @@ pub struct Candidate {
     pub score: f64,
     /// What was found, narrowed down as far as the readings allow.
     pub details: Vec<String>,
+    /// What it costs, where thread time does not say it.
+    pub price: Option<String>,
 }
 
 /// A cause must explain this share of the work to be a finding.
@@ -72,7 +74,7 @@ impl<'w> Facts<'w> {
     }
 
     fn found(&self, cause: Cause, active: f64, extra: f64, details: Vec<String>) -> Candidate {
-        Candidate { cause, active, score: self.share(active) + extra, details }
+        Candidate { cause, active, score: self.share(active) + extra, details, price: None }
     }
 }
 
@@ -100,6 +102,7 @@ const RULES: &[Rule] = &[
     checkpoints,
     spike,
     elsewhere,
+    late_answers,
 ];
 
 /// Returns all candidates, the highest score first.
@@ -198,13 +201,19 @@ fn allocations(facts: &Facts<'_>) -> Option<Candidate> {
         "{pages:.0} pages are taken per second, {:.0} us per request go to the system's memory calls",
         window.us_per_request(kernel)
     )];
+    // Memory that is taken and not returned is growth: new rows need it.
+    const RETURNS_MIN: f64 = 1.0;
     // A segment is returned in few large pieces, a page at a time in thousands.
     let is_by_row = pages > 2_000.0 && (returns > 1_000.0 || returns == 0.0);
+    if !is_by_row && returns < RETURNS_MIN {
+        return None;
+    }
     // Near its limit, a server returns memory for one use to have it for another.
     let used = window.level("Total Server Memory (KB)");
     let limit = window.level("Target Server Memory (KB)");
     let cause = match is_by_row {
         true => Cause::PagePerRow,
+        false if is_queries_memory(window) => Cause::MemoryGrants,
         false if used > NEAR_LIMIT * limit && limit > 0.0 => Cause::MemoryLimit,
         false => Cause::Decommit,
     };
@@ -292,13 +301,34 @@ fn returns_little(statement: &Statement) -> bool {
         && matches!(verb.as_str(), "select" | "update" | "delete" | "with c")
 }
 
+/// Whether most of the server's memory is that in which queries sort and hash: then it is they that
+/// fail each other's statements, also where the server's limit is met before their share is full.
+fn is_queries_memory(window: &Window) -> bool {
+    let (granted, used) = window.workspace;
+    granted > 0.5 * used && used > 0.0
+}
+
+/// Waits for memory of any kind.
+fn waits_for_memory(window: &Window) -> f64 {
+    window.named("MEMORY_ALLOCATION_EXT") + window.named("CMEMTHREAD")
+}
+
 fn grants(facts: &Facts<'_>) -> Option<Candidate> {
-    let active = facts.window.named("RESOURCE_SEMAPHORE");
-    let pending = facts.window.level("Memory Grants Pending");
-    let refused = facts.window.rate("Memory Grants Refused/sec");
+    let window = facts.window;
+    let pending = window.level("Memory Grants Pending");
+    let mut active = window.named("RESOURCE_SEMAPHORE");
+    let mut refused = window.rate("Memory Grants Refused/sec");
+    if is_queries_memory(window) {
+        active += waits_for_memory(window);
+        refused = refused.max(window.rate("Out-of-Memory Errors/sec"));
+    }
+    let (granted, used) = window.workspace;
     let details = vec![format!(
-        "{active:.1} statements wait for a memory grant on average, {pending:.0} at the end; \
-         {refused:.1} per second fail because others have all the memory"
+        "queries hold {:.0} of the {:.0} MB in use; {active:.1} statements wait for memory on \
+         average, {pending:.0} for a grant at the end; {refused:.1} requests for memory per second \
+         fail because others have it",
+        granted / 1_024.0,
+        used / 1_024.0
     )];
     let failed = if refused > 0.0 { 0.3 } else { 0.0 };
     Some(facts.found(Cause::MemoryGrants, active, failed, details))
@@ -309,14 +339,17 @@ fn memory_limit(facts: &Facts<'_>) -> Option<Candidate> {
     let (used, limit) =
         (window.level("Total Server Memory (KB)"), window.level("Target Server Memory (KB)"));
     let failures = window.rate("Out-of-Memory Errors/sec");
-    let waiting = window.named("MEMORY_ALLOCATION_EXT") + window.named("CMEMTHREAD");
+    let waiting = waits_for_memory(window);
     // SQL Server fills its memory in normal work: being full alone means nothing.
     if limit <= 0.0 || failures <= 0.0 && facts.share(waiting) < SCORE_MIN {
         return None;
     }
+    if is_queries_memory(window) {
+        return None;
+    }
     let details = vec![
         format!("{:.0} of {:.0} MB are used", used / 1_024.0, limit / 1_024.0),
-        format!("{failures:.1} statements per second fail for lack of memory"),
+        format!("{failures:.1} requests for memory fail per second"),
         format!("largest clerk: {}, {:.0} MB", window.clerk.0, window.clerk.1 / 1_024.0),
     ];
     let failed = if failures > 0.0 { 0.3 } else { 0.0 };
@@ -361,16 +394,26 @@ fn events(facts: &Facts<'_>) -> Option<Candidate> {
 }
 
 fn log(facts: &Facts<'_>) -> Option<Candidate> {
+    // A good device takes a millisecond or two.
+    const SLOW_MS: f64 = 10.0;
     let window = facts.window;
     // A backup makes what it has copied durable: its waits for the log are its own.
     let active = (window.of(Group::Log) - window.upkeep_log).max(0.0);
-    let waits: f64 =
-        window.parts.iter().filter(|part| part.name == "WRITELOG").map(|part| part.entries).sum();
-    let each = if waits > 0.0 { active * 1e3 / waits } else { 0.0 };
+    let (waits, ms) = (window.rate("Log waits"), window.rate("Log wait ms"));
+    let each_ms = if waits > 0.0 { ms / waits } else { 0.0 };
     let flushes = window.rate("Log Flushes/sec");
-    let details =
-        vec![format!("a commit waits {each:.2} ms for the log; {flushes:.0} flushes per second")];
-    Some(facts.found(Cause::LogDevice, active, 0.0, details))
+    let details = vec![format!(
+        "a commit waits {each_ms:.2} ms for the log; {flushes:.0} flushes per second"
+    )];
+    let found = facts.found(Cause::LogDevice, active, 0.0, details);
+    // An answer that is held until it is durable has no thread in that time: only its client waits.
+    let held = (ms / 1e3 - window.named("WRITELOG") - window.upkeep_log).max(0.0);
+    if each_ms < SLOW_MS || held < WAITING_MIN {
+        return Some(found);
+    }
+    let score = (active + held) / (facts.work + held).max(f64::EPSILON);
+    let price = format!("a commit waits {each_ms:.0} ms, {:.1} sessions at once", active + held);
+    Some(Candidate { score: score.max(found.score), price: Some(price), ..found })
 }
 
 /// A transaction that was open all the time, while rows are read with effort.
@@ -450,6 +493,7 @@ fn upkeep(facts: &Facts<'_>, cause: Cause, seen: f64) -> Option<Candidate> {
         active: seen.min(all),
         score: (seen / all.max(1e-9)).min(1.0),
         details,
+        price: None,
     })
 }
 
@@ -495,7 +539,17 @@ fn elsewhere(facts: &Facts<'_>) -> Option<Candidate> {
         "threads with work were ready for {:.2} s per second, and ran for {:.2}",
         active, facts.cpu
     )];
-    Some(Candidate { cause: Cause::CpuElsewhere, active, score, details })
+    Some(Candidate { cause: Cause::CpuElsewhere, active, score, details, price: None })
+}
+
+/// Questions of this tool that took too long: what they wait behind may be what is wrong.
+pub(crate) fn late_answers(facts: &Facts<'_>) -> Option<Candidate> {
+    let late = &facts.window.late;
+    let details: Vec<String> =
+        late.iter().map(|(view, times)| format!("{view}: {times} late answers")).collect();
+    let price = Some(details.join("; "));
+    let found = Candidate { cause: Cause::LateAnswers, active: 0.0, score: 1.0, details, price };
+    (!late.is_empty()).then_some(found)
 }
 
 /// Seconds per second in which threads with work had no CPU of the machine. A thread that was woken

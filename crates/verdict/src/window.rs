@@ -219,6 +219,8 @@ pub struct Window {
     pub parts: Vec<Part>,
     /// Growth of counters per second, and levels at the end, by name.
     pub(crate) counters: BTreeMap<String, (f64, f64)>,
+    /// Kilobytes granted to queries, and of the whole server, on average over the readings.
+    pub(crate) workspace: (f64, f64),
     /// Statements, by CPU time, largest first.
     pub statements: Vec<Statement>,
     /// Sessions in the way, most waiters first.
@@ -245,6 +247,8 @@ pub struct Window {
     pub own: f64,
     /// Lines of the environment: name, value at the end, growth, warning.
     pub environment: Vec<(String, String, f64, String)>,
+    /// Views whose answers took too long, and how many of them did.
+    pub(crate) late: Vec<(&'static str, u32)>,
 }
 
 /// Why there is no window.
@@ -286,8 +290,12 @@ impl Window {
         };
         window.parts = parts(&spans, seconds);
         window.active = window.parts.iter().map(|part| part.active).sum();
-        window.counters = counters(first, last, seconds);
-        window.statements = statements(first, last, seconds);
+        window.counters = counters(recording);
+        window.workspace = (
+            average(recording, "Granted Workspace Memory (KB)"),
+            average(recording, "Total Server Memory (KB)"),
+        );
+        window.statements = statements(recording, seconds);
         for statement in &mut window.statements {
             let plan = recording.plans.iter().find(|(place, _)| *place == statement.place);
             statement.plan = plan.map_or(String::new(), |(_, plan)| plan.clone());
@@ -295,8 +303,9 @@ impl Window {
         window.own = float(last.clock.own_cpu_ms.saturating_sub(first.clock.own_cpu_ms)) / 1e3;
         window.own /= seconds.max(1e-9);
         window.answers = (window.entries("send"), history(first));
-        window.events = events(first, last, seconds);
-        window.environment = environment(first, last);
+        window.events = events(recording, seconds);
+        window.environment = environment(recording);
+        window.late = recording.late.iter().map(|(what, times)| (what.view(), *times)).collect();
         window.oldest = oldest(recording);
         let clerk = last.of(Subject::Clerks).first();
         window.clerk =
@@ -446,16 +455,28 @@ struct Span<'r> {
 }
 
 fn spans(recording: &Recording) -> Result<Vec<Span<'_>>, Broken> {
+    const REQUESTS: &str = "Batch Requests/sec";
     let mut spans = Vec::new();
+    // The counter of the last reading that has one, and our own requests since.
+    let mut counted = None;
+    let mut own = 0;
     for pair in recording.readings.windows(2) {
         let [before, after] = pair else { continue };
         if before.clock.start_ticks_ms != after.clock.start_ticks_ms {
             return Err(Broken::Restarted);
         }
+        if before.has(Subject::Counters) {
+            counted = Some(before.counter(REQUESTS));
+            own = 0;
+        }
+        own += before.own_requests;
         let Some(seconds) = after.clock.seconds_since(&before.clock) else { continue };
-        let requests = "Batch Requests/sec";
-        let requests = grown(before.counter(requests), after.counter(requests));
-        let requests = float(requests.saturating_sub(before.own_requests));
+        // Where the counters are missing, the next span that has them has the requests of both.
+        let requests = match counted.filter(|_| after.has(Subject::Counters)) {
+            Some(counted) => grown(counted, after.counter(REQUESTS)).saturating_sub(own),
+            None => 0,
+        };
+        let requests = float(requests);
         spans.push(Span { before, after, seconds, requests });
     }
     if spans.is_empty() { Err(Broken::NoTime) } else { Ok(spans) }
@@ -496,7 +517,10 @@ fn parts(spans: &[Span<'_>], seconds: f64) -> Vec<Part> {
     parts
 }
 
-fn counters(first: &Reading, last: &Reading, seconds: f64) -> BTreeMap<String, (f64, f64)> {
+fn counters(recording: &Recording) -> BTreeMap<String, (f64, f64)> {
+    let Some((first, last)) = recording.ends(Subject::Counters) else { return BTreeMap::new() };
+    // The readings at the ends may lack them.
+    let Some(seconds) = last.clock.seconds_since(&first.clock) else { return BTreeMap::new() };
     let names: BTreeSet<&str> = last.of(Subject::Counters).iter().map(|row| row.text(0)).collect();
     let of = |name: &str| {
         let (before, after) = (first.counter(name), last.counter(name));
@@ -505,7 +529,17 @@ fn counters(first: &Reading, last: &Reading, seconds: f64) -> BTreeMap<String, (
     names.into_iter().map(of).collect()
 }
 
-fn statements(first: &Reading, last: &Reading, seconds: f64) -> Vec<Statement> {
+/// Returns the mean of a level over the readings that have it.
+fn average(recording: &Recording, name: &str) -> f64 {
+    let with = recording.readings.iter().filter(|reading| reading.has(Subject::Counters));
+    let (sum, count) = with.fold((0.0, 0_u64), |(sum, count), reading| {
+        (sum + float(reading.counter(name)), count + 1)
+    });
+    sum / float(count.max(1))
+}
+
+fn statements(recording: &Recording, seconds: f64) -> Vec<Statement> {
+    let Some((first, last)) = recording.ends(Subject::Statements) else { return Vec::new() };
     let key = |row: &Row| (0..4).map(|column| row.text(column).to_owned()).collect::<Vec<_>>();
     let before: BTreeMap<_, _> =
         first.of(Subject::Statements).iter().map(|row| (key(row), row)).collect();
@@ -546,10 +580,7 @@ fn statements(first: &Reading, last: &Reading, seconds: f64) -> Vec<Statement> {
 #[must_use]
 pub fn dearest(recording: &Recording) -> Vec<Place> {
     const COUNT: usize = 3;
-    let (Some(first), Some(last)) = (recording.first(), recording.last()) else {
-        return Vec::new();
-    };
-    let statements = statements(first, last, 1.0).into_iter();
+    let statements = statements(recording, 1.0).into_iter();
     statements.take(COUNT).map(|statement| statement.place).collect()
 }
 
@@ -564,7 +595,8 @@ fn history(first: &Reading) -> Vec<(String, f64)> {
     first.of(Subject::History).iter().filter_map(span).collect()
 }
 
-fn events(first: &Reading, last: &Reading, seconds: f64) -> Vec<(String, f64)> {
+fn events(recording: &Recording, seconds: f64) -> Vec<(String, f64)> {
+    let Some((first, last)) = recording.ends(Subject::Events) else { return Vec::new() };
     let key = |row: &Row| format!("{}.{}", row.text(0), row.text(1));
     let before: BTreeMap<String, u64> =
         first.of(Subject::Events).iter().map(|row| (key(row), row.count(2))).collect();
@@ -579,7 +611,10 @@ fn events(first: &Reading, last: &Reading, seconds: f64) -> Vec<(String, f64)> {
     events
 }
 
-fn environment(first: &Reading, last: &Reading) -> Vec<(String, String, f64, String)> {
+fn environment(recording: &Recording) -> Vec<(String, String, f64, String)> {
+    let mut with = recording.readings.iter().filter(|reading| reading.has(Subject::Environment));
+    let Some(first) = with.next() else { return Vec::new() };
+    let last = with.next_back().unwrap_or(first);
     let of = |row: &Row| {
         let before = first.of(Subject::Environment).iter().find(|old| old.text(0) == row.text(0));
         let growth =
@@ -589,15 +624,16 @@ fn environment(first: &Reading, last: &Reading) -> Vec<(String, String, f64, Str
     last.of(Subject::Environment).iter().map(of).collect()
 }
 
-/// Returns the oldest transaction that was open in every reading.
+/// Returns the oldest transaction that was open in every reading that has an answer about them.
 fn oldest(recording: &Recording) -> Option<(i64, i64, f64, String)> {
-    let last = recording.last()?;
+    let readings: Vec<&Reading> =
+        recording.readings.iter().filter(|reading| reading.has(Subject::Transactions)).collect();
     let is_in = |reading: &Reading, session: i64| {
         reading.of(Subject::Transactions).iter().any(|row| row.integer(0) == Some(session))
     };
-    let mut rows = last.of(Subject::Transactions).iter().filter_map(|row| {
+    let mut rows = readings.last()?.of(Subject::Transactions).iter().filter_map(|row| {
         let session = row.integer(0)?;
-        let stayed = recording.readings.iter().all(|reading| is_in(reading, session));
+        let stayed = readings.iter().all(|reading| is_in(reading, session));
         let level = row.integer(1).unwrap_or(0);
         stayed.then(|| (session, level, row.number(2).unwrap_or(0.0), row.text(3).to_owned()))
     });

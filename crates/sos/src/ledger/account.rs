@@ -541,6 +541,22 @@ impl Account {
         before
     }
 
+    /// Sets a label whose time is measured until the label changes, in a request that is not timed
+    /// too. In a timed one it is a part of the unit.
+    pub(super) fn measure_label(&self, label: u32) -> u32 {
+        if self.at() == RUNNING && !self.is_timed() {
+            // A part of a long request whose timed unit is empty: the rest of it is measured.
+            let now = self.settle();
+            self.since.publish(now);
+            self.samples.window.set(now);
+            self.timed.store(1, Ordering::Relaxed);
+            let before = self.label.load(Ordering::Relaxed);
+            self.label.store(label, Ordering::Relaxed);
+            return before;
+        }
+        self.set_label(label)
+    }
+
     #[cold]
     fn split_label(&self) {
         if !matches!(self.at(), RUNNING | BACKGROUND) {

@@ -217,6 +217,16 @@ pub fn labelled(label: Label) -> LabelGuard {
     with_current(|account| LabelGuard { account, before: account.set_label(label as u32) })
 }
 
+/// As [`labelled`], for a rare label whose stays take a microsecond and more: their time is measured
+/// in each request, not only in timed ones. Costs two clock reads.
+#[inline]
+pub fn measured(label: Label) -> LabelGuard {
+    if IS_OFF {
+        return LabelGuard { account: std::ptr::null(), before: 0 };
+    }
+    with_current(|account| LabelGuard { account, before: account.measure_label(label as u32) })
+}
+
 /// Restores the earlier label when dropped.
 #[derive(Debug)]
 #[must_use]

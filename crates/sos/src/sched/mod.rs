@@ -63,7 +63,8 @@ pub(crate) use scheduler::current_worker;
 #[cfg(not(any(loom, shuttle)))]
 pub use scheduler::{
     Connection, Interrupt, Next, QUANTUM, Ready, RoundEnd, SchedulerCounts, Task, TaskWaker,
-    current_scheduler, put_off_to_round_end, send_at_round_end, take_unsent, yield_if_quantum_due,
+    check_quantum_soon, current_scheduler, put_off_to_round_end, send_at_round_end, take_unsent,
+    yield_if_quantum_due,
 };
 #[cfg(not(any(loom, shuttle)))]
 pub use stall_detection::{Stall, StallKind};

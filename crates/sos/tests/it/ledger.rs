@@ -289,6 +289,35 @@ fn timed_requests_split_the_running_time_by_label() {
     assert!(error > 0.001 && error < 0.05, "half of the requests commit: {error}");
 }
 
+#[test]
+fn measured_label_needs_no_timed_request() {
+    let burn_cpu = |ns: u64| {
+        let end = sos::sys::thread_cpu_ns() + ns;
+        while sos::sys::thread_cpu_ns() < end {
+            burn(Duration::from_micros(20));
+        }
+    };
+    let books = books_of(SourceChoice::Auto, 1, move || {
+        ledger::to(State::Scheduling);
+        for i in 0..1_000 {
+            ledger::to(State::Running);
+            ledger::request(None, || {
+                ledger::label(Label::Row);
+                burn(Duration::from_micros(5));
+                // Four requests, of which most likely none is timed.
+                if i % 250 == 249 {
+                    let _walk = ledger::measured(Label::Versions);
+                    burn_cpu(5 * MS);
+                }
+                burn(Duration::from_micros(5));
+            });
+        }
+    });
+    let versions = row(&books, Category::User, "versions").expect("it was measured");
+    assert!((16 * MS..24 * MS).contains(&versions.on_cpu_ns), "{books:#?}");
+    assert_closes(&books, 0.01);
+}
+
 /// The gain of each row; checks that no part of any row has shrunk.
 fn gained(before: &Ledger, after: &Ledger) -> Vec<LedgerRow> {
     let less = |now: u64, then: u64, row: &LedgerRow| {

@@ -31,5 +31,5 @@ pub use park::Cancel;
 pub(crate) use shards::{ShardedCounter, Shards, own_number};
 pub(crate) use sync::{
     AtomicBool, AtomicPtr, AtomicU32, AtomicU64, CachePadded, Label, Ordering, SpinClass, SpinLock,
-    delay_release, label, labelled, prefetch,
+    check_quantum_soon, delay_release, label, labelled, measured, prefetch,
 };

@@ -1,9 +1,9 @@
 //! Atomics, latches and ledger labels, all from `sos`: the model checkers replace them there.
 
 #[cfg(shuttle)]
-pub(crate) use no_ledger::{Label, label, labelled};
+pub(crate) use no_ledger::{Label, label, labelled, measured};
 #[cfg(not(shuttle))]
-pub(crate) use sos::ledger::{Label, label, labelled};
+pub(crate) use sos::ledger::{Label, label, labelled, measured};
 pub(crate) use sos::lock::{SpinClass, SpinLock};
 pub(crate) use sos::sync::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, CachePadded, Ordering,
@@ -21,6 +21,13 @@ pub(crate) fn delay_release(is_waited_for: impl FnOnce() -> bool) {
     }
     #[cfg(any(loom, shuttle))]
     let _ = is_waited_for;
+}
+
+/// Makes the next check of the quantum read the clock.
+#[inline]
+pub(crate) fn check_quantum_soon() {
+    #[cfg(not(any(loom, shuttle)))]
+    sos::sched::check_quantum_soon();
 }
 
 /// Prefetches the cache line of an address, which need not be valid: nothing is read or written.
@@ -55,6 +62,10 @@ mod no_ledger {
     pub(crate) struct LabelGuard;
 
     pub(crate) fn labelled(_: Label) -> LabelGuard {
+        LabelGuard
+    }
+
+    pub(crate) fn measured(_: Label) -> LabelGuard {
         LabelGuard
     }
 }

@@ -7,7 +7,7 @@
 //! durable as well.
 
 use crate::durability::Lost;
-use crate::primitives::{Clock, Guard, Label, Timestamp, labelled};
+use crate::primitives::{Clock, Guard, Label, Timestamp, check_quantum_soon, measured};
 use crate::version::{
     Begin, Blocker, Owner, RowHead, TxState, TxStatus, Version, VersionKind, owner, versions,
 };
@@ -41,6 +41,8 @@ pub(crate) struct View {
 
 /// A walk over more versions than this has a name in the ledger: an old snapshot makes it long.
 const STEPS_UNLABELLED: usize = 16;
+/// A walk over more versions than this takes longer than the rows between two checks of the quantum.
+const STEPS_LONG: usize = 1_024;
 
 /// Finds the version that is visible to `view`.
 pub(crate) fn visible<'g>(
@@ -53,7 +55,10 @@ pub(crate) fn visible<'g>(
     let mut walk = None;
     for (steps, version) in versions(top, guard).enumerate() {
         if steps == STEPS_UNLABELLED {
-            walk = Some(labelled(Label::Versions));
+            walk = Some(measured(Label::Versions));
+        }
+        if steps == STEPS_LONG {
+            check_quantum_soon();
         }
         let counts = match owner(version, view.me, clock, guard) {
             Owner::Committed(ts) => ts <= view.snapshot && !view.lost.hides(version.mark()),

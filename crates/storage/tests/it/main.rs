@@ -14,3 +14,4 @@ mod moving;
 mod recovery;
 mod stress;
 mod support;
+mod versions;

@@ -54,6 +54,9 @@ pub fn lines(verdict: &Verdict) -> Vec<Line> {
 
 /// What a finding costs: time per request, its share, and what its end could bring at most.
 fn impact(verdict: &Verdict, finding: &Finding) -> String {
+    if let Some(price) = &finding.candidate.price {
+        return price.clone();
+    }
     let share = crate::judge::percent(finding.share);
     if verdict.window.requests.mean <= 0.0 {
         return format!(

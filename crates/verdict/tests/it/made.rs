@@ -26,6 +26,8 @@ pub(crate) struct Made {
     pub(crate) published: i64,
     /// Facts of the environment that grow by so much each second.
     pub(crate) environment: Vec<(&'static str, i64)>,
+    /// Questions with late answers.
+    pub(crate) late: Vec<(Subject, u32)>,
     /// Whether it is another make: no ledger.
     pub(crate) is_foreign: bool,
 }
@@ -102,12 +104,22 @@ impl Made {
             },
             readings: readings.collect(),
             missing: Vec::new(),
+            late: self.late.clone(),
             plans: plans.collect(),
         }
     }
 
+    /// The reading of a second, in which the server did not answer about a subject.
+    pub(crate) fn reading_without(&self, second: i64, subject: Subject) -> Reading {
+        self.reading_of(second, 1_000 * second, Some(subject))
+    }
+
     /// The reading of a second, at a moment of the server's clock.
     pub(crate) fn reading(&self, second: i64, ticks_ms: i64) -> Reading {
+        self.reading_of(second, ticks_ms, None)
+    }
+
+    fn reading_of(&self, second: i64, ticks_ms: i64, without: Option<Subject>) -> Reading {
         let mut reading = Reading::default();
         reading.own_requests = 5;
         let clock = format!("{ticks_ms}\t7\t10:00:00\t{second}\t2\t{}\t0\t0", 400 * second);
@@ -118,10 +130,15 @@ impl Made {
         });
         let ledger = lines(ledger);
         let local_ns = u64::try_from(second).unwrap_or(0) * 1_000_000_000;
-        reading.take(Subject::Time, &[rows(&clock), rows(&ledger)], local_ns);
+        let mut take = |subject, results: &[Vec<Row>], local_ns| {
+            if Some(subject) != without {
+                reading.take(subject, results, local_ns);
+            }
+        };
+        take(Subject::Time, &[rows(&clock), rows(&ledger)], local_ns);
         let rates = self.rates.iter().map(|(name, rate)| format!("{name}\t{}", rate * second));
         let levels = self.levels.iter().map(|(name, level)| format!("{name}\t{level}"));
-        reading.take(Subject::Counters, &[rows(&lines(rates.chain(levels)))], local_ns);
+        take(Subject::Counters, &[rows(&lines(rates.chain(levels)))], local_ns);
         let statements =
             self.statements.iter().enumerate().map(|(plan, (text, calls, ms, found))| {
                 let (calls, us) = (calls * second, 1_000 * ms * second);
@@ -130,15 +147,15 @@ impl Made {
                     found * second
                 )
             });
-        reading.take(Subject::Statements, &[rows(&lines(statements))], local_ns);
+        take(Subject::Statements, &[rows(&lines(statements))], local_ns);
         let published = format!("chatty\tsql_batch_completed\t{}\t0", self.published * second);
-        reading.take(Subject::Events, &[rows(&published)], local_ns);
+        take(Subject::Events, &[rows(&published)], local_ns);
         let facts =
             self.environment.iter().map(|(name, rate)| format!("{name}\t{}\t\\N", rate * second));
-        reading.take(Subject::Environment, &[rows(&lines(facts))], local_ns);
-        reading.take(Subject::Clerks, &[rows("MEMORYCLERK_XTP\t1000")], local_ns);
+        take(Subject::Environment, &[rows(&lines(facts))], local_ns);
+        take(Subject::Clerks, &[rows("MEMORYCLERK_XTP\t1000")], local_ns);
         for (subject, text) in &self.rows {
-            reading.take(*subject, &[rows(text)], local_ns);
+            take(*subject, &[rows(text)], local_ns);
         }
         reading
     }

@@ -201,6 +201,7 @@ fn cases_around() -> Vec<(Cause, Made)> {
             },
         ),
         (Cause::CpuElsewhere, made().with("runnable", "send", 2_000.0, 0)),
+        (Cause::LateAnswers, Made { late: vec![(Subject::Requests, 2)], ..made() }),
     ]
 }
 
@@ -224,6 +225,42 @@ fn memory_that_goes_back_near_the_limit_is_the_limits_doing() {
         .level("Target Server Memory (KB)", 100_000);
     let verdict = judge(&made.recording());
     assert_eq!(verdict.outcome, Outcome::Cause(Cause::MemoryLimit), "{}", verdict.sentence);
+}
+
+#[test]
+fn answers_held_until_they_are_durable_wait_for_a_slow_device() {
+    // Twenty commits per second, and the milliseconds that each is held, without a thread.
+    let held = |ms: i64| {
+        let made = Made::healthy().rate("Log waits", 20).rate("Log wait ms", 20 * ms);
+        judge(&made.recording())
+    };
+    let slow = held(120);
+    assert_eq!(slow.outcome, Outcome::Cause(Cause::LogDevice), "{}", slow.sentence);
+    assert!(slow.sentence.contains("a commit waits 120 ms"), "{}", slow.sentence);
+    assert_eq!(held(2).outcome, Outcome::Healthy);
+}
+
+#[test]
+fn memory_that_only_grows_is_no_finding() {
+    let made = Made::healthy().with("kernel", "page_populate", 200.0, 90);
+    assert_eq!(judge(&made.recording()).outcome, Outcome::Healthy);
+    let returned = made.with("kernel", "decommit", 20.0, 90);
+    assert_eq!(judge(&returned.recording()).outcome, Outcome::Cause(Cause::Decommit));
+}
+
+#[test]
+fn statements_that_fail_for_memory_that_queries_hold_need_grants() {
+    let said = |granted| {
+        let made = Made::healthy()
+            .with("wait", "MEMORY_ALLOCATION_EXT", 900.0, 90)
+            .rate("Out-of-Memory Errors/sec", 9)
+            .level("Granted Workspace Memory (KB)", granted)
+            .level("Total Server Memory (KB)", 90_000)
+            .level("Target Server Memory (KB)", 100_000);
+        judge(&made.recording()).outcome
+    };
+    assert_eq!(said(70_000), Outcome::Cause(Cause::MemoryGrants));
+    assert_eq!(said(10_000), Outcome::Cause(Cause::MemoryLimit));
 }
 
 #[test]
@@ -306,6 +343,42 @@ fn restart_and_standing_clocks_support_no_verdict() {
     assert!(judge(&recording).sentence.contains("no time passed"));
     recording.readings.truncate(1);
     assert!(judge(&recording).sentence.contains("too short"));
+}
+
+#[test]
+fn late_answers_come_behind_what_makes_them_late() {
+    let late = vec![(Subject::Statements, 2)];
+    let made = Made { late, ..locked(Made::healthy()).rows(Subject::Requests, RUNNING) };
+    let verdict = judge(&made.recording());
+    assert_eq!(verdict.outcome, Outcome::Cause(Cause::HotRow), "{}", verdict.sentence);
+    let text = report::text(&verdict);
+    assert!(text.contains("sys.dm_exec_query_stats: 2 late answers"), "{text}");
+}
+
+#[test]
+fn readings_without_some_answers_are_compared_by_the_others() {
+    let missing = |subject: Subject, places: &[usize]| {
+        let made = Made::healthy()
+            .with("user", "versions", 200.0, 0)
+            .rows(Subject::Transactions, "60\t5\t90000\treports");
+        let mut recording = made.recording();
+        for place in places {
+            recording.readings[*place] = made.reading_without(*place as i64, subject);
+        }
+        judge(&recording)
+    };
+    let old_snapshot = Outcome::Cause(Cause::OldSnapshot);
+    for places in [&[0][..], &[4, 5], &[8]] {
+        let verdict = missing(Subject::Counters, places);
+        assert_eq!(verdict.outcome, old_snapshot, "{places:?}: {}", verdict.sentence);
+        let requests = verdict.window.requests.mean;
+        assert!((850.0..1_010.0).contains(&requests), "{places:?}: {requests}");
+        let verdict = missing(Subject::Transactions, places);
+        assert_eq!(verdict.outcome, old_snapshot, "{places:?}: {}", verdict.sentence);
+    }
+    // A difference to nothing is no growth.
+    let verdict = missing(Subject::Statements, &[0, 1, 2, 3, 4, 5, 6, 7]);
+    assert!(verdict.window.statements.is_empty());
 }
 
 #[test]

@@ -200,10 +200,16 @@ fn locks(name: &str, severity: Severity) -> Option<Fault> {
             ),
         ),
         "metadata-lock" => {
-            let helpers = batches(severity.of(8, 32, 128), "SELECT n FROM dbo.fault WHERE id = 7");
-            let server = ["--lock-mode", "exclusive", "--schedulers", severity.of("2", "4", "8")];
+            let helpers = batches(severity.of(16, 32, 128), "SELECT n FROM dbo.fault WHERE id = 7");
+            let server = ["--lock-mode", "exclusive", "--schedulers", severity.of("4", "6", "8")];
             Fault {
                 server: server.map(str::to_owned).to_vec(),
+                // On few CPUs the lock is next to free: its holder is as slow as one whose cache lines
+                // many CPUs want.
+                late: format!(
+                    "EXEC sys.sp_inject_delay 'spin', 'CMED_HASH_SET', {}, 60",
+                    severity.of(60, 120, 200)
+                ),
                 ..fault("metadata-lock", Cause::MetadataSpin, helpers)
             }
         }

@@ -205,9 +205,22 @@ fn report(
 ) -> Result<Run, String> {
     let Seen { verdict, others, seconds } = seen;
     let said = score::said(verdict);
-    let is_right = if fault.right.contains(&said) { "right" } else { "WRONG" };
+    let window = &verdict.window;
+    let parts = window.parts.iter();
+    let run = Run {
+        fault: fault.name.to_owned(),
+        severity,
+        right: fault.right.iter().map(|right| (*right).to_owned()).collect(),
+        said: said.to_owned(),
+        largest_wait: score::largest_wait(verdict).to_owned(),
+        others: *others,
+        cost: window.own / window.schedulers.max(1.0),
+        seconds: *seconds,
+        parts: parts.map(|part| (part.category, part.name.clone(), part.active)).collect(),
+    };
     println!(
-        "{is_right}: {} {} beside {}, other processes {:.0} %, {seconds:.1} s: {said}: {}",
+        "{}: {} {} beside {}, other processes {:.0} %, {seconds:.1} s: {said}: {}",
+        if run.is_right(said) { "right" } else { "WRONG" },
         fault.name,
         label(severity),
         load.workload,
@@ -221,19 +234,7 @@ fn report(
             .and_then(|()| std::fs::write(folder.join(name), text))
             .map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    let window = &verdict.window;
-    let parts = window.parts.iter();
-    Ok(Run {
-        fault: fault.name.to_owned(),
-        severity,
-        right: fault.right.iter().map(|right| (*right).to_owned()).collect(),
-        said: said.to_owned(),
-        largest_wait: score::largest_wait(verdict).to_owned(),
-        others: *others,
-        cost: window.own / window.schedulers.max(1.0),
-        seconds: *seconds,
-        parts: parts.map(|part| (part.category, part.name.clone(), part.active)).collect(),
-    })
+    Ok(run)
 }
 
 fn label(severity: Option<Severity>) -> &'static str {

@@ -15,9 +15,10 @@ const BUSY: f64 = 0.5;
 
 impl Run {
     /// Whether what was said is right. Beside a healthy load on a busy machine, both "healthy" and
-    /// "other processes take the CPUs" are.
-    fn is_right(&self, said: &str) -> bool {
-        let is_busy = self.severity.is_none() && self.others >= BUSY;
+    /// "other processes take the CPUs" are. So it is with a quota that the server could not reach.
+    pub(crate) fn is_right(&self, said: &str) -> bool {
+        let may_be_starved = self.severity.is_none() || self.fault == "cpu-quota";
+        let is_busy = may_be_starved && self.others >= BUSY;
         self.right.iter().any(|right| right == said)
             || is_busy && said == Cause::CpuElsewhere.name()
     }

@@ -83,6 +83,16 @@ pub fn yield_if_quantum_due() {
     });
 }
 
+/// The next call of [`yield_if_quantum_due`] reads the clock: for work that took much longer than
+/// a few rows do.
+pub fn check_quantum_soon() {
+    Worker::with_current(|worker| {
+        if let Some(worker) = worker {
+            worker.quantum.checks_left.set(1);
+        }
+    });
+}
+
 #[cold]
 fn quantum_over(worker: &Worker) {
     let before = ledger::to(State::Signal(WaitType::SchedulerYield));
