@@ -158,24 +158,24 @@ fuzz:
 	done
 
 bench:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench --json target/bench.json --page docs/benchmarks.md
 
 bench-books:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench books --json target/books.json --page docs/benchmarks.md
 
 bench-ledger:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	cargo build --release --locked -p clearway --features ledger-off --target-dir target/ledger-off
 	target/release/bench ledger-cost --json target/ledger-cost.json --page docs/benchmarks.md
 
 bench-events:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench events --json target/events.json --page docs/benchmarks.md
 
 bench-durable: race-durable
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench durable --json target/durable.json --page docs/benchmarks.md
 
 crash:
@@ -190,19 +190,19 @@ kill:
 	CLEARWAY_KILLS=1000 cargo test --locked --test it acknowledged_rows_survive_kills
 
 bench-tpch: setup
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench tpch --json target/tpch.json --page docs/benchmarks.md
 
 bench-aggregate:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench aggregate --json target/aggregate.json --page docs/benchmarks.md
 
 bench-hashbytes:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench hashbytes --json target/hashbytes.json --page docs/benchmarks.md
 
 bench-columnstore:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench columnstore --json target/columnstore.json --page docs/benchmarks.md
 
 race-setup:
@@ -217,11 +217,11 @@ race:
 	target/release/clearway race --json target/race.json --page docs/benchmarks.md
 
 soak:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench soak
 
 bench-smoke:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench --smoke
 	target/release/bench books --smoke
 	target/release/bench events --smoke
