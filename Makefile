@@ -11,6 +11,7 @@
 # make planted  eleven planted bugs of the durable path, each of which a crash test must find within 50 seeds
 # make kill     1,000 kills of a server while clients write, each with a check of what they were told
 # make bench-tpch  the 22 queries of TPC-H beside DuckDB, on the same page and in target/tpch.json
+# make bench-clickbench  the 43 queries of ClickBench beside DuckDB, on the same page and in target/clickbench.json
 # make bench-aggregate  a GROUP BY in one session and in two at once, on the same page
 # make bench-hashbytes  MAX(HASHBYTES(..)) beside a bare loop, DuckDB, and two at once, on the same page
 # make bench-columnstore  loads into a columnstore beside DuckDB's, and two at once, on the same page
@@ -53,7 +54,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-clickbench bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling
 build:
 	cargo build --release --locked
 
@@ -192,6 +193,10 @@ kill:
 bench-tpch: setup
 	cargo build --release --locked -p clearway -p bench
 	target/release/bench tpch --json target/tpch.json --page docs/benchmarks.md
+
+bench-clickbench: setup
+	cargo build --release --locked -p clearway -p bench
+	target/release/bench clickbench --json target/clickbench.json --page docs/benchmarks.md
 
 bench-aggregate:
 	cargo build --release --locked -p clearway -p bench

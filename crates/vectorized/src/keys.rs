@@ -72,7 +72,7 @@ impl Keys {
             let form = form_of(ty);
             let at = width;
             width += if matches!(form, Form::Decimal(..)) { 2 } else { 1 };
-            is_full |= matches!(form, Form::Word | Form::Decimal(..));
+            is_full |= ty.nullable && matches!(form, Form::Word | Form::Decimal(..));
             columns.push(KeyColumn { form, at });
         }
         let null_word = (is_full && nulls == NullKeys::Equal).then_some(width);
@@ -174,15 +174,18 @@ impl KeyColumn {
                 encode_decimals(vector, selection, *scale, interner, unknown, target);
             }
             (Form::Number(interner), Data::Bytes(rows)) => {
-                for (place, row) in selection.iter().enumerate() {
-                    if vector.is_null(row) {
-                        continue;
-                    }
-                    match interner.bytes(rows.kind, rows.get(row), unknown) {
-                        Some(number) => target.set(place, u64::from(number)),
-                        None => target.out.without.push(place),
-                    }
+                let mut see = |place: usize, number: Option<u32>| match number {
+                    Some(number) => target.set(place, u64::from(number)),
+                    None => target.out.without.push(place),
+                };
+                if !vector.has_nulls() {
+                    return interner.strings(rows, selection, unknown, see);
                 }
+                let mut kept = Selection::default();
+                kept.filter(selection, |row| !vector.is_null(row));
+                let places = selection.iter().enumerate().filter(|(_, row)| !vector.is_null(*row));
+                let places: Vec<usize> = places.map(|(place, _)| place).collect();
+                interner.strings(rows, &kept, unknown, |nth, number| see(places[nth], number));
             }
             (Form::Number(interner), _) => {
                 for (place, row) in selection.iter().enumerate() {
@@ -213,7 +216,8 @@ impl KeyColumn {
                 continue;
             }
             match (&self.form, bit) {
-                (Form::Small | Form::Number(_), _) | (_, None) => target.set(place, NULL_WORD),
+                (Form::Small | Form::Number(_), _) => target.set(place, NULL_WORD),
+                (_, None) => unreachable!("a key whose type has no NULL is not NULL"),
                 (Form::Word | Form::Decimal(..), Some(bit)) => {
                     target.set(place, 0);
                     if matches!(self.form, Form::Decimal(..)) {
