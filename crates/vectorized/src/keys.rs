@@ -72,7 +72,7 @@ impl Keys {
             let form = form_of(ty);
             let at = width;
             width += if matches!(form, Form::Decimal(..)) { 2 } else { 1 };
-            is_full |= ty.nullable && matches!(form, Form::Word | Form::Decimal(..));
+            is_full |= matches!(form, Form::Word | Form::Decimal(..));
             columns.push(KeyColumn { form, at });
         }
         let null_word = (is_full && nulls == NullKeys::Equal).then_some(width);
@@ -216,8 +216,7 @@ impl KeyColumn {
                 continue;
             }
             match (&self.form, bit) {
-                (Form::Small | Form::Number(_), _) => target.set(place, NULL_WORD),
-                (_, None) => unreachable!("a key whose type has no NULL is not NULL"),
+                (Form::Small | Form::Number(_), _) | (_, None) => target.set(place, NULL_WORD),
                 (Form::Word | Form::Decimal(..), Some(bit)) => {
                     target.set(place, 0);
                     if matches!(self.form, Form::Decimal(..)) {
