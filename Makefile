@@ -11,6 +11,7 @@
 # make planted  twelve planted bugs of the durable path, each of which a crash test must find within 50 seeds
 # make kill     1,000 kills of a server while clients write, each with a check of what they were told
 # make bench-tpch  the 22 queries of TPC-H beside DuckDB, on the same page and in target/tpch.json
+# make bench-clickbench  the 43 queries of ClickBench beside DuckDB, on the same page and in target/clickbench.json
 # make bench-aggregate  a GROUP BY in one session and in two at once, on the same page
 # make bench-hashbytes  MAX(HASHBYTES(..)) beside a bare loop, DuckDB, and two at once, on the same page
 # make bench-columnstore  loads into a columnstore beside DuckDB's, and two at once, on the same page
@@ -55,7 +56,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-tpcc race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-clickbench bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-tpcc race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling
 build:
 	cargo build --release --locked
 
@@ -160,24 +161,24 @@ fuzz:
 	done
 
 bench:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench --json target/bench.json --page docs/benchmarks.md
 
 bench-books:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench books --json target/books.json --page docs/benchmarks.md
 
 bench-ledger:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	cargo build --release --locked -p clearway --features ledger-off --target-dir target/ledger-off
 	target/release/bench ledger-cost --json target/ledger-cost.json --page docs/benchmarks.md
 
 bench-events:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench events --json target/events.json --page docs/benchmarks.md
 
 bench-durable: race-durable
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench durable --json target/durable.json --page docs/benchmarks.md
 
 crash:
@@ -192,19 +193,23 @@ kill:
 	CLEARWAY_KILLS=1000 cargo test --locked --test it acknowledged_rows_survive_kills
 
 bench-tpch: setup
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench tpch --json target/tpch.json --page docs/benchmarks.md
 
+bench-clickbench: setup
+	cargo build --release --locked -p clearway -p bench
+	target/release/bench clickbench --json target/clickbench.json --page docs/benchmarks.md
+
 bench-aggregate:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench aggregate --json target/aggregate.json --page docs/benchmarks.md
 
 bench-hashbytes:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench hashbytes --json target/hashbytes.json --page docs/benchmarks.md
 
 bench-columnstore:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench columnstore --json target/columnstore.json --page docs/benchmarks.md
 
 race-setup:
@@ -224,11 +229,11 @@ race:
 	target/release/clearway race --json target/race.json --page docs/benchmarks.md
 
 soak:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench soak
 
 bench-smoke:
-	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway -p bench
 	target/release/bench --smoke
 	target/release/bench books --smoke
 	target/release/bench events --smoke

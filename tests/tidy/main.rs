@@ -36,6 +36,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("load", 3),
     ("log", 3),
     ("storage", 3),
+    ("bench", 4),
     ("catalog", 4),
     ("files", 4),
     ("definitions", 5),
@@ -303,6 +304,7 @@ const BARE_CALLS_ALLOWED: &[(&str, &str)] = &[
 
 /// Crates whose code no server runs, so that no ledger misses their calls.
 const NOT_IN_A_SERVER: &[(&str, &str)] = &[
+    ("bench", "is a client, and starts servers and peers as child processes"),
     ("census", "counts shared writes in a test"),
     ("console", "is a client"),
     ("diagnose", "is a client, and starts servers and faults as child processes"),

@@ -9,7 +9,7 @@ use crate::SessionState;
 
 /// A column of a view, as its query has it.
 pub struct ViewColumn {
-    /// Its name.
+    /// The name that the view gives it.
     pub name: String,
     /// Type, collation and nullability.
     pub ty: ColumnType,

@@ -25,6 +25,7 @@ use executor::{Cx, fault};
 use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{Aggregate, AggregateCall};
 use plan::walk::{self, Registers};
+use types::type_rules::BinaryOp;
 
 /// A hash aggregate: its input, and the stage that collects batches.
 pub(super) struct Grouping<'p> {
@@ -54,18 +55,26 @@ struct Call<'p> {
     types: Vec<ColumnType>,
     /// For a call fed row by row: the columns and registers that it reads.
     loads: Option<Vec<(usize, Register)>>,
+    /// Of a SUM, the number that is added to each value; the arguments are without it.
+    added: i64,
+    /// An earlier call with the same accumulators: a SUM of the same values.
+    twin: Option<usize>,
 }
 
 /// A grouping set and its groups.
 struct Set {
     /// Positions of its keys among all keys.
     on: Vec<usize>,
+    /// Positions in `on` of the keys that tell groups apart: the others are computed from them.
+    telling: Vec<usize>,
     keys: Keys,
     table: KeyTable,
     /// The values of its keys, one row per group.
     values: Vec<Vector>,
     groups: usize,
     states: Vec<State>,
+    /// By call: see [`Call::added`].
+    added: Vec<i64>,
     key_rows: KeyRows,
     found: Vec<u32>,
     /// The group number of each row of the batch.
@@ -76,6 +85,8 @@ struct Set {
 enum State {
     Typed(Totals, Option<Box<FirstOfGroup>>),
     Rows(Vec<RowState>),
+    /// Those of an earlier call: see [`Call::twin`].
+    Twin(usize),
 }
 
 /// Greatest size of a typed accumulator, in bytes.
@@ -99,8 +110,9 @@ impl<'p> Grouping<'p> {
         }
         let input = compile(&aggregate.input, &read);
         let keys = aggregate.keys.iter().map(|key| Kernel::new(&key.0, input.layout())).collect();
-        let calls: Vec<Call<'p>> =
+        let mut calls: Vec<Call<'p>> =
             aggregate.aggregates.iter().map(|call| Call::new(call, input.layout())).collect();
+        find_twins(&mut calls);
         let whole = [Vec::new()];
         let sets = if aggregate.sets.is_empty() { &whole[..] } else { &aggregate.sets[..] };
         let sets = sets.iter().map(|set| Set::new(aggregate, set, &calls)).collect();
@@ -118,23 +130,30 @@ impl<'p> Grouping<'p> {
 
 impl<'p> Call<'p> {
     fn new(call: &'p AggregateCall, layout: &[Register]) -> Self {
-        let arguments: Vec<&Expr> = match call.function.name {
+        let mut arguments: Vec<&Expr> = match call.function.name {
             // The typed sum is as wide as possible anyway.
             "SUM" | "AVG" => call.arguments.iter().map(without_widening).collect(),
             _ => call.arguments.iter().collect(),
         };
+        let mut added = 0;
+        if let ("SUM", false, [argument]) = (call.function.name, call.distinct, &mut arguments[..])
+            && let Some((values, number)) = sum_apart(argument)
+        {
+            (*argument, added) = (values, number);
+        }
         let types: Vec<ColumnType> = arguments.iter().map(|argument| argument.ty).collect();
         let is_typed = call.order.is_empty()
             && Totals::new(call.function.name, types.first(), &call.ty).is_some();
         if is_typed {
             let filter = call.filter.as_ref().map(|filter| Kernel::new(filter, layout));
             let arguments = arguments.into_iter().map(|e| Kernel::new(e, layout)).collect();
-            return Self { call, filter, arguments, types, loads: None };
+            return Self { call, filter, arguments, types, loads: None, added, twin: None };
         }
         let mut read = with(&Registers::default(), call.arguments.iter().chain(&call.filter));
         call.order.iter().for_each(|key| read.extend(&walk::reads(&key.expr)));
         let loads = layout.iter().copied().enumerate().filter(|c| read.contains(c.1)).collect();
-        Self { call, filter: None, arguments: Vec::new(), types, loads: Some(loads) }
+        let (filter, arguments, twin) = (None, Vec::new(), None);
+        Self { call, filter, arguments, types, loads: Some(loads), added: 0, twin }
     }
 
     /// Returns true if a group may be dropped unnoticed: the call can't fail and never warns of
@@ -152,7 +171,16 @@ impl<'p> Call<'p> {
         is_bounded && are_known && self.loads.is_none() && self.call.filter.is_none()
     }
 
+    /// Returns whether this is a SUM of all rows with typed accumulators.
+    fn is_plain_sum(&self) -> bool {
+        let is_whole = !self.call.distinct && self.filter.is_none() && self.call.filter.is_none();
+        self.call.function.name == "SUM" && is_whole && self.loads.is_none()
+    }
+
     fn state(&self) -> State {
+        if let Some(twin) = self.twin {
+            return State::Twin(twin);
+        }
         let name = self.call.function.name;
         match Totals::new(name, self.types.first(), &self.call.ty) {
             Some(totals) if self.loads.is_none() => State::Typed(
@@ -175,7 +203,8 @@ pub(super) struct Partial {
 struct PartialSet {
     values: Vec<Vector>,
     groups: usize,
-    totals: Vec<Totals>,
+    /// By call; `None` for one whose totals are those of an earlier call.
+    totals: Vec<Option<Totals>>,
 }
 
 /// The work of a helper: collects its part of the input into separate groups.
@@ -192,7 +221,8 @@ impl<'p> Help<'p> for Collecting<'p> {
         grouping.input.adopt(desk.tables);
         grouping.collect(cx, rows)?;
         let typed = |state: State| match state {
-            State::Typed(totals, _) => totals,
+            State::Typed(totals, _) => Some(totals),
+            State::Twin(_) => None,
             State::Rows(_) => unreachable!("what is merged is typed"),
         };
         let partial = |set: Set| PartialSet {
@@ -266,6 +296,56 @@ fn without_widening(expr: &Expr) -> &Expr {
     expr
 }
 
+/// Takes a sum of a small column and a number apart, whose SUM is that of the column and as many
+/// times the number: no such sum of two overflows.
+fn sum_apart(expr: &Expr) -> Option<(&Expr, i64)> {
+    let ExprKind::Arithmetic(op, operands) = &expr.kind else { return None };
+    let (DataType::Int, (values, Expr { kind: ExprKind::Constant(Value::Int(number)), .. })) =
+        (expr.ty.data_type, &**operands)
+    else {
+        return None;
+    };
+    let number = match op {
+        BinaryOp::Add => i64::from(*number),
+        BinaryOp::Subtract => -i64::from(*number),
+        _ => return None,
+    };
+    let ExprKind::Convert(conversion) = &values.kind else { return None };
+    let largest = match conversion.operand.ty.data_type {
+        DataType::TinyInt => i64::from(u8::MAX),
+        DataType::SmallInt => i64::from(i16::MAX) + 1,
+        _ => return None,
+    };
+    let is_column = matches!(conversion.operand.kind, ExprKind::Column(_));
+    let is_plain = is_column && conversion.style.is_none() && values.ty.data_type == DataType::Int;
+    (is_plain && number.abs() + largest <= i64::from(i32::MAX)).then_some((values, number))
+}
+
+/// Returns the column whose values, converted to `int`, an expression has.
+fn converted_column(expr: &Expr) -> Option<Register> {
+    let ExprKind::Convert(conversion) = &expr.kind else { return None };
+    match conversion.operand.kind {
+        ExprKind::Column(register) if conversion.style.is_none() => Some(register),
+        _ => None,
+    }
+}
+
+/// Finds the calls of SUM that add the same values as an earlier one, but for [`Call::added`].
+fn find_twins(calls: &mut [Call<'_>]) {
+    let summed = |call: &Call<'_>| match &call.call.arguments[..] {
+        [argument] if call.is_plain_sum() && argument.ty.data_type == DataType::Int => {
+            let values = sum_apart(argument).map_or(argument, |(values, _)| values);
+            converted_column(values)
+        }
+        _ => None,
+    };
+    for place in 1..calls.len() {
+        let Some(column) = summed(&calls[place]) else { continue };
+        let (before, rest) = calls.split_at_mut(place);
+        rest[0].twin = before.iter().position(|call| summed(call) == Some(column));
+    }
+}
+
 /// The evaluated expressions of a call, for one batch.
 struct Evaluated<'a> {
     /// The rows that pass FILTER; `None` for all.
@@ -281,6 +361,7 @@ impl Collect<'_> {
         for (state, summary) in set.states.iter_mut().zip(pushdown.summaries()) {
             match state {
                 State::Typed(totals, None) => totals.add_summary(summary),
+                State::Twin(_) => {}
                 State::Typed(_, Some(_)) | State::Rows(_) => {
                     unreachable!("what can be pushed down is typed, and not DISTINCT")
                 }
@@ -299,6 +380,11 @@ impl<'p> Stage<'p> for Collect<'p> {
         let mut evaluated = Vec::with_capacity(self.calls.len());
         let mut loads = Vec::with_capacity(self.calls.len());
         for call in &mut self.calls {
+            if call.twin.is_some() {
+                evaluated.push(Evaluated { filtered: None, arguments: Vec::new() });
+                loads.push((call.call, &call.loads));
+                continue;
+            }
             let mut filtered = None;
             if let Some(filter) = &mut call.filter {
                 let mut kept = Selection::default();
@@ -325,6 +411,7 @@ impl<'p> Stage<'p> for Collect<'p> {
                 let groups = Groups { numbers: &set.numbers, selection, len: set.groups };
                 let added = match state {
                     State::Typed(totals, first) => add_typed(totals, first, groups, values),
+                    State::Twin(_) => Ok(()),
                     State::Rows(states) => {
                         let loads = loads.as_deref().unwrap_or_default();
                         add_rows(states, (call, loads, &mut *row_charge), groups, batch, cx)
@@ -387,6 +474,7 @@ impl State {
                 groups * TOTAL_BYTES + first.as_deref().map_or(0, seen)
             }
             Self::Rows(_) => groups * STATE_BYTES,
+            Self::Twin(_) => 0,
         }
     }
 }
@@ -422,19 +510,56 @@ impl FirstOfGroup {
     }
 }
 
+/// Returns the positions of the keys that tell groups apart. A key that is computed from columns that
+/// are keys themselves has one value in each group, if equal numbers are the same number.
+fn telling_keys(keys: &[&Expr]) -> Vec<usize> {
+    let is_number = |expr: &Expr| {
+        matches!(expr.ty.data_type, DataType::SmallInt | DataType::Int | DataType::BigInt)
+    };
+    let columns: Vec<Register> = keys
+        .iter()
+        .filter_map(|key| match key.kind {
+            ExprKind::Column(register) if is_number(key) => Some(register),
+            _ => None,
+        })
+        .collect();
+    let is_computed = |key: &Expr| {
+        let mut is_computed = !matches!(key.kind, ExprKind::Column(_) | ExprKind::Constant(_));
+        walk::visit(key, &mut |expr| {
+            is_computed &= is_number(expr)
+                && match &expr.kind {
+                    ExprKind::Column(register) => columns.contains(register),
+                    ExprKind::Constant(_) => true,
+                    ExprKind::Arithmetic(op, _) => {
+                        matches!(op, BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply)
+                    }
+                    ExprKind::Convert(conversion) => conversion.style.is_none(),
+                    _ => false,
+                };
+        });
+        is_computed
+    };
+    (0..keys.len()).filter(|place| !is_computed(keys[*place])).collect()
+}
+
 impl Set {
     fn new(aggregate: &Aggregate, set: &[u16], calls: &[Call<'_>]) -> Self {
         let on: Vec<usize> = set.iter().map(|key| usize::from(*key)).collect();
         let types: Vec<ColumnType> = on.iter().map(|key| aggregate.keys[*key].0.ty).collect();
-        let keys = Keys::new(&types, NullKeys::Equal);
+        let exprs: Vec<&Expr> = on.iter().map(|key| &aggregate.keys[*key].0).collect();
+        let telling = telling_keys(&exprs);
+        let hashed: Vec<ColumnType> = telling.iter().map(|place| types[*place]).collect();
+        let keys = Keys::new(&hashed, NullKeys::Equal);
         let table = KeyTable::new(keys.width());
         Self {
             on,
+            telling,
             keys,
             table,
             values: types.iter().map(Vector::with_capacity_for).collect(),
             groups: 0,
             states: calls.iter().map(Call::state).collect(),
+            added: calls.iter().map(|call| call.added).collect(),
             key_rows: KeyRows::default(),
             found: Vec::new(),
             numbers: Vec::new(),
@@ -462,7 +587,8 @@ impl Set {
             self.groups = 1;
             return;
         }
-        self.keys.encode(vectors, &batch.selection, Unknown::Add, &mut self.key_rows);
+        let hashed: Vec<&Vector> = self.telling.iter().map(|place| vectors[*place]).collect();
+        self.keys.encode(&hashed, &batch.selection, Unknown::Add, &mut self.key_rows);
         self.found.clear();
         self.table.insert_all(&self.key_rows.words, self.key_rows.rows, &mut self.found);
         let mut new_rows = Vec::new();
@@ -499,7 +625,11 @@ impl Set {
         }
         for (state, totals) in self.states.iter_mut().zip(totals) {
             match state {
-                State::Typed(own, _) => own.merge(totals, &numbers, self.groups)?,
+                State::Typed(own, _) => {
+                    let totals = totals.expect("both sides of a merge have the same calls");
+                    own.merge(totals, &numbers, self.groups)?;
+                }
+                State::Twin(_) => {}
                 State::Rows(_) => unreachable!("what is merged is typed"),
             }
         }
@@ -519,12 +649,17 @@ impl Set {
         group: usize,
         cx: &mut Cx<'_>,
     ) -> Result<Value> {
-        match &mut self.states[call] {
+        let state = match self.states[call] {
+            State::Twin(twin) => twin,
+            State::Typed(..) | State::Rows(_) => call,
+        };
+        match &mut self.states[state] {
             State::Typed(totals, _) => {
                 totals.grow(self.groups);
                 cx.null_eliminated |= totals.saw_null();
-                totals.finish(group)
+                totals.finish(group, self.added[call])
             }
+            State::Twin(_) => unreachable!("a twin is the first of its kind"),
             State::Rows(states) => {
                 states.resize_with(self.groups, || RowState::new(plan));
                 states[group].finish(cx)

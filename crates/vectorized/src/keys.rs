@@ -174,15 +174,18 @@ impl KeyColumn {
                 encode_decimals(vector, selection, *scale, interner, unknown, target);
             }
             (Form::Number(interner), Data::Bytes(rows)) => {
-                for (place, row) in selection.iter().enumerate() {
-                    if vector.is_null(row) {
-                        continue;
-                    }
-                    match interner.bytes(rows.kind, rows.get(row), unknown) {
-                        Some(number) => target.set(place, u64::from(number)),
-                        None => target.out.without.push(place),
-                    }
+                let mut see = |place: usize, number: Option<u32>| match number {
+                    Some(number) => target.set(place, u64::from(number)),
+                    None => target.out.without.push(place),
+                };
+                if !vector.has_nulls() {
+                    return interner.strings(rows, selection, unknown, see);
                 }
+                let mut kept = Selection::default();
+                kept.filter(selection, |row| !vector.is_null(row));
+                let places = selection.iter().enumerate().filter(|(_, row)| !vector.is_null(*row));
+                let places: Vec<usize> = places.map(|(place, _)| place).collect();
+                interner.strings(rows, &kept, unknown, |nth, number| see(places[nth], number));
             }
             (Form::Number(interner), _) => {
                 for (place, row) in selection.iter().enumerate() {

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! slots: hash's low 32 bits | key number + 1      open addressing, at most half full
+//! direct: key number + 1                          by the key itself, for small keys of one word
 //! words: the keys themselves, `width` words each, by number
 //! ```
 //! Keys are words, never bytes: `keys.rs` encodes values as words. So a look-up compares a tag and
@@ -13,18 +14,44 @@ pub(super) const NONE: u32 = u32::MAX;
 
 const SLOTS_MIN: usize = if cfg!(test) { 4 } else { 1024 };
 
+/// Keys of one word below this may have a place that no other key has, and need no hash.
+const DIRECT_MAX: usize = 1 << 22;
+/// Places that a table may have for each key, beyond [`DIRECT_FREE`].
+const DIRECT_PER_KEY: usize = 8;
+/// Places that a table may have however few its keys are.
+const DIRECT_FREE: usize = if cfg!(test) { 8 } else { 1 << 12 };
+
+/// Slots from which on look-ups wait for memory, so that it is read ahead.
+const AHEAD_SLOTS: usize = if cfg!(test) { 1 << 9 } else { 1 << 13 };
+
 /// Assigns numbers to keys of `width` words.
 pub(super) struct KeyTable {
     width: usize,
     words: Vec<u64>,
     slots: Vec<u64>,
+    /// Numbers, plus 1, of the keys of one word that are below its length: small integers, dates,
+    /// the numbers of strings. They are in no slot.
+    direct: Vec<u32>,
     len: usize,
+    probes: Probes,
+}
+
+/// What is read ahead for the keys of a batch, so that the waits for memory overlap.
+#[derive(Default)]
+struct Probes {
+    hashes: Vec<u64>,
+    /// The first slot of each key.
+    slots: Vec<u64>,
+    /// The first word of the key that this slot names.
+    words: Vec<u64>,
 }
 
 impl KeyTable {
     /// Makes an empty table.
     pub(super) fn new(width: usize) -> Self {
-        Self { width, words: Vec::new(), slots: vec![0; SLOTS_MIN], len: 0 }
+        let slots = vec![0; SLOTS_MIN];
+        let (words, direct) = (Vec::new(), Vec::new());
+        Self { width, words, slots, direct, len: 0, probes: Probes::default() }
     }
 
     /// Returns the number of keys.
@@ -40,25 +67,124 @@ impl KeyTable {
     /// Returns its memory, in bytes.
     pub(super) const fn memory(&self) -> usize {
         (self.words.capacity() + self.slots.capacity()) * size_of::<u64>()
+            + self.direct.capacity() * size_of::<u32>()
     }
 
     /// Appends the number of each of `rows` keys to `numbers`; adds new keys.
     pub(super) fn insert_all(&mut self, keys: &[u64], rows: usize, numbers: &mut Vec<u32>) {
         self.reserve(rows);
         match self.width {
-            1 => in_runs(keys.iter(), numbers, |key| self.insert(&[*key])),
-            0 => numbers.extend((0..rows).map(|_| self.insert(&[]))),
-            width => in_runs(keys.chunks_exact(width), numbers, |key| self.insert(key)),
+            0 => numbers.extend((0..rows).map(|_| self.insert(&[], hash(&[])))),
+            1 => {
+                self.make_direct(keys);
+                if self.are_direct(keys) {
+                    return in_runs(keys.iter().copied(), numbers, |key, _| {
+                        self.insert_direct(key)
+                    });
+                }
+                let mut probes = std::mem::take(&mut self.probes);
+                self.read_ahead(keys, &mut probes);
+                in_runs(keys.iter().copied(), numbers, |key, row| match self.direct_at(key) {
+                    Some(_) => self.insert_direct(key),
+                    None => probes
+                        .found(row, &[key], &self.words)
+                        .unwrap_or_else(|| self.insert(&[key], probes.hash(row, &[key]))),
+                });
+                self.probes = probes;
+            }
+            width => {
+                let mut probes = std::mem::take(&mut self.probes);
+                self.read_ahead(keys, &mut probes);
+                in_runs(keys.chunks_exact(width), numbers, |key, row| {
+                    let found = probes.found(row, key, &self.words);
+                    found.unwrap_or_else(|| self.insert(key, probes.hash(row, key)))
+                });
+                self.probes = probes;
+            }
         }
     }
 
     /// Appends the number of each key to `numbers`, [`NONE`] for a key that is not in the table.
     pub(super) fn find_all(&self, keys: &[u64], rows: usize, numbers: &mut Vec<u32>) {
-        match self.width {
-            1 => in_runs(keys.iter(), numbers, |key| self.find(&[*key])),
-            0 => numbers.extend((0..rows).map(|_| self.find(&[]))),
-            width => in_runs(keys.chunks_exact(width), numbers, |key| self.find(key)),
+        if self.width == 0 {
+            return numbers.extend((0..rows).map(|_| self.find(&[], hash(&[]))));
         }
+        let mut probes = Probes::default();
+        self.read_ahead(keys, &mut probes);
+        let find = |key: &[u64], row| {
+            let found = probes.found(row, key, &self.words);
+            found.unwrap_or_else(|| self.find(key, probes.hash(row, key)))
+        };
+        match self.width {
+            1 => in_runs(keys.iter().copied(), numbers, |key, row| match self.direct_at(key) {
+                Some(place) => self.direct[place].wrapping_sub(1),
+                None => find(&[key], row),
+            }),
+            width => in_runs(keys.chunks_exact(width), numbers, find),
+        }
+    }
+
+    /// Makes places for the small ones of these keys of one word, as far as there are keys for them.
+    fn make_direct(&mut self, keys: &[u64]) {
+        let end = (DIRECT_FREE + self.len * DIRECT_PER_KEY).min(DIRECT_MAX);
+        let small = |key: &u64| usize::try_from(*key).ok().filter(|key| *key < end);
+        let Some(largest) = keys.iter().filter_map(small).max() else { return };
+        let wanted = (largest + 1).next_power_of_two();
+        if wanted <= self.direct.len() {
+            return;
+        }
+        self.direct.resize(wanted, 0);
+        // Those that had a slot so far are found at their new places from now on.
+        for (key, number) in self.words.iter().zip(1..) {
+            if let Some(place) = self.direct_at(*key) {
+                self.direct[place] = number;
+            }
+        }
+    }
+
+    fn are_direct(&self, keys: &[u64]) -> bool {
+        let end = self.direct.len() as u64;
+        keys.iter().fold(0, |most, key| most.max(*key)) < end
+    }
+
+    /// Returns the place of a key of one word that has one.
+    #[inline]
+    fn direct_at(&self, key: u64) -> Option<usize> {
+        usize::try_from(key).ok().filter(|place| *place < self.direct.len())
+    }
+
+    /// Adds a key that has a place, unless it is known.
+    #[inline]
+    fn insert_direct(&mut self, key: u64) -> u32 {
+        let Some(place) = self.direct_at(key) else { unreachable!("the caller has asked") };
+        if self.direct[place] == 0 {
+            self.words.push(key);
+            self.len += 1;
+            self.direct[place] = number_of(slot(0, self.len));
+        }
+        self.direct[place] - 1
+    }
+
+    /// Reads the first slot of each key, and the first word of the key that it names, if the table
+    /// is large.
+    fn read_ahead(&self, keys: &[u64], probes: &mut Probes) {
+        probes.hashes.clear();
+        if self.slots.len() < AHEAD_SLOTS {
+            return;
+        }
+        match self.width {
+            1 => probes.hashes.extend(keys.iter().map(|key| hash(&[*key]))),
+            width => probes.hashes.extend(keys.chunks_exact(width).map(hash)),
+        }
+        probes.slots.clear();
+        probes.slots.extend(probes.hashes.iter().map(|hash| self.slots[self.place(*hash)]));
+        probes.words.clear();
+        // An empty slot names no key; any word will do.
+        let first = |slot: &u64| match slot {
+            0 => 0,
+            _ => self.words[number_of(*slot) as usize * self.width],
+        };
+        probes.words.extend(probes.slots.iter().map(first));
     }
 
     /// Makes room for `more` new keys.
@@ -70,7 +196,11 @@ impl KeyTable {
         self.slots.clear();
         self.slots.resize(wanted, 0);
         for number in 0..self.len {
-            let hash = hash(&self.words[number * self.width..][..self.width]);
+            let key = &self.words[number * self.width..][..self.width];
+            if self.width == 1 && self.direct_at(key[0]).is_some() {
+                continue;
+            }
+            let hash = hash(key);
             let mut place = self.place(hash);
             while self.slots[place] != 0 {
                 place = (place + 1) & (self.slots.len() - 1);
@@ -80,8 +210,7 @@ impl KeyTable {
     }
 
     #[inline]
-    fn insert(&mut self, key: &[u64]) -> u32 {
-        let hash = hash(key);
+    fn insert(&mut self, key: &[u64], hash: u64) -> u32 {
         let mut place = self.place(hash);
         loop {
             let found = self.slots[place];
@@ -99,8 +228,7 @@ impl KeyTable {
     }
 
     #[inline]
-    fn find(&self, key: &[u64]) -> u32 {
-        let hash = hash(key);
+    fn find(&self, key: &[u64], hash: u64) -> u32 {
         let mut place = self.place(hash);
         loop {
             let found = self.slots[place];
@@ -127,19 +255,42 @@ impl KeyTable {
     }
 }
 
-/// Appends the number of each key. Equal neighbours are common, since rows are often in key order;
+impl Probes {
+    /// Returns the hash of a row's key.
+    #[inline]
+    fn hash(&self, row: usize, key: &[u64]) -> u64 {
+        self.hashes.get(row).copied().unwrap_or_else(|| hash(key))
+    }
+
+    /// Returns the number of a row's key, if its first slot names it.
+    #[inline]
+    fn found(&self, row: usize, key: &[u64], words: &[u64]) -> Option<u32> {
+        if self.hashes.is_empty() {
+            return None;
+        }
+        let slot = self.slots[row];
+        if slot == 0 || slot >> 32 != self.hashes[row] & TAG || self.words[row] != key[0] {
+            return None;
+        }
+        let number = number_of(slot);
+        let is_whole = key.len() == 1 || words[number as usize * key.len()..][..key.len()] == *key;
+        is_whole.then_some(number)
+    }
+}
+
+/// Appends the number of each key, which is looked up by the key and its position. Equal neighbours are common, since rows are often in key order;
 /// only the first of them is looked up.
 #[inline]
 fn in_runs<K: Copy + PartialEq>(
     keys: impl Iterator<Item = K>,
     numbers: &mut Vec<u32>,
-    mut number_of: impl FnMut(K) -> u32,
+    mut number_of: impl FnMut(K, usize) -> u32,
 ) {
     let mut last: Option<(K, u32)> = None;
-    numbers.extend(keys.map(|key| {
+    numbers.extend(keys.enumerate().map(|(row, key)| {
         let number = match last {
             Some((before, number)) if before == key => number,
-            _ => number_of(key),
+            _ => number_of(key, row),
         };
         last = Some((key, number));
         number
@@ -210,6 +361,31 @@ mod tests {
             table.find_all(&vec![u64::MAX; width], 1, &mut found);
             assert_eq!(found, [NONE]);
         }
+    }
+
+    #[test]
+    fn small_keys_keep_their_numbers_when_they_get_places() {
+        let mut table = KeyTable::new(1);
+        let mut model: HashMap<u64, u32> = HashMap::new();
+        let mut keys: Vec<u64> = Vec::new();
+        for round in 0..300_u64 {
+            // Close together, far apart, and the word of NULL, in turns.
+            let more = [round, round * 37, round << 40, round % 7, u64::MAX];
+            let mut numbers = Vec::new();
+            table.insert_all(&more, more.len(), &mut numbers);
+            for (key, number) in more.iter().zip(numbers) {
+                let next = u32::try_from(model.len()).unwrap();
+                assert_eq!(*model.entry(*key).or_insert(next), number, "key {key}");
+            }
+            keys.extend(more);
+        }
+        assert!(!table.direct.is_empty() && table.direct.len() < 300 * 37);
+        let mut found = Vec::new();
+        table.find_all(&keys, keys.len(), &mut found);
+        assert!(keys.iter().zip(found).all(|(key, number)| model[key] == number));
+        let mut unknown = Vec::new();
+        table.find_all(&[301, 5 << 20, u64::MAX - 1], 3, &mut unknown);
+        assert_eq!(unknown, [NONE; 3]);
     }
 
     #[test]

@@ -249,11 +249,12 @@ impl Totals {
         *nulls
     }
 
-    /// Returns the result of a group.
+    /// Returns the result of a group, as if `added` had been added to each value of a sum of whole
+    /// numbers.
     ///
     /// # Errors
     /// 8115 if it does not fit its type.
-    pub(super) fn finish(&mut self, group: usize) -> Result<Value> {
+    pub(super) fn finish(&mut self, group: usize, added: i64) -> Result<Value> {
         match self {
             Self::Count { rows, is_big: true, .. } => Ok(Value::BigInt(rows[group])),
             Self::Count { rows, .. } => {
@@ -266,7 +267,7 @@ impl Totals {
                     DataType::Decimal { .. } => {
                         Total::Decimal(Some(Decimal::new(total, 38, *scale)))
                     }
-                    _ => Total::Whole(total),
+                    _ => Total::Whole(total + i128::from(added) * i128::from(rows)),
                 };
                 finish_total(&total, rows, *average, ty)
             }

@@ -1,31 +1,15 @@
-//! The results of `bench tpch`, as text, as a section of the page and as JSON.
+//! The results of a comparison with DuckDB, as text, as a section of the page and as JSON.
 
 use std::fmt::Write;
 
 use super::answer::{Rows, Verdict};
-use super::{Found, Kind, Line, Own};
+use super::{Found, Line, Own};
 use load::json::quote;
-
-/// Heading of this run's section of the page.
-pub(super) const fn heading(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Rows => "## TPC-H beside DuckDB",
-        Kind::Columnstore => "## TPC-H on columnstores beside DuckDB",
-    }
-}
-
-/// The limit of CPU time, as a multiple of the other side's.
-const fn ratio_max(kind: Kind) -> f64 {
-    match kind {
-        Kind::Rows => 3.0,
-        Kind::Columnstore => 1.5,
-    }
-}
 
 const COLUMNS: [&str; 5] = ["query", "clearway, ms", "DuckDB, ms", "ratio", "answer"];
 
 impl Line {
-    pub(super) fn cells(&self) -> [String; 5] {
+    pub(crate) fn cells(&self) -> [String; 5] {
         let peer = format!("{:.1}", milliseconds(self.peer_ns));
         match &self.own {
             Own::Answered { cpu_ns, verdict } => [
@@ -42,7 +26,7 @@ impl Line {
     }
 
     fn is_right(&self) -> bool {
-        matches!(self.own, Own::Answered { verdict: Verdict::Same | Verdict::OtherOrder, .. })
+        matches!(self.own, Own::Answered { verdict, .. } if verdict != Verdict::Different)
     }
 }
 
@@ -51,13 +35,14 @@ impl Verdict {
         match self {
             Self::Same => "same",
             Self::OtherOrder => "same, ties in another order",
+            Self::OtherTies => "same, others of equal rank",
             Self::Different => "DIFFERENT",
         }
     }
 }
 
 impl Found {
-    pub(super) fn is_right(&self) -> bool {
+    pub(crate) fn is_right(&self) -> bool {
         self.lines.iter().all(Line::is_right)
     }
 
@@ -77,44 +62,28 @@ impl Found {
         let (own, peer) = self.totals();
         match own / peer {
             _ if missing > 0 => format!("MISSED: {missing} queries have no right answer"),
-            ratio if ratio <= ratio_max(self.kind) => "met".to_owned(),
+            ratio if ratio <= self.ratio_max => "met".to_owned(),
             _ => "MISSED".to_owned(),
         }
     }
 
-    pub(super) fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let (own, peer) = self.totals();
         format!(
-            "scale factor {}, {} rows loaded in {:.1} s of CPU; {} queries: {own:.0} ms against {peer:.0} ms, \
+            "{}, {} rows loaded in {:.1} s of CPU; {} queries: {own:.0} ms against {peer:.0} ms, \
              ratio {:.2}, at most {} asked: {}",
             self.scale,
             self.rows,
             milliseconds(self.load_cpu_ns) / 1e3,
             self.lines.len(),
             own / peer,
-            ratio_max(self.kind),
+            self.ratio_max,
             self.verdict()
         )
     }
 
-    pub(super) fn section(&self) -> String {
-        let (written, tables) = match self.kind {
-            Kind::Rows => {
-                ("make bench-tpch", "row\ntables with primary keys, which were bulk loaded")
-            }
-            Kind::Columnstore => (
-                "bench tpch --columnstore",
-                "clustered\ncolumnstores without further indexes, compressed after the bulk load",
-            ),
-        };
-        let mut page = format!(
-            "
-Written by `{written}`: the 22 queries of the TPC-H specification with its validation parameters, on {tables}. CPU is that of the whole server process, and of the
-whole DuckDB process on one thread over the same files in the same run; the median of the runs of a query.
-Each answer is compared with DuckDB's. Nothing of this is a TPC-H result in the sense of its rules.
-
-"
-        );
+    pub(crate) fn section(&self) -> String {
+        let mut page = format!("\n{}\n\n", self.opening);
         let _ = writeln!(page, "{}.\n", self.summary());
         let _ = writeln!(page, "| {} |\n|{}", COLUMNS.join(" | "), "---|".repeat(COLUMNS.len()));
         for line in &self.lines {
@@ -127,7 +96,7 @@ Each answer is compared with DuckDB's. Nothing of this is a TPC-H result in the 
         page
     }
 
-    pub(super) fn json(&self) -> String {
+    pub(crate) fn json(&self) -> String {
         let each = self.lines.iter().map(|line| {
             let own = match &line.own {
                 Own::Answered { cpu_ns, verdict } => {
@@ -144,7 +113,7 @@ Each answer is compared with DuckDB's. Nothing of this is a TPC-H result in the 
             quote(&self.scale),
             self.rows,
             self.load_cpu_ns,
-            ratio_max(self.kind),
+            self.ratio_max,
             own / peer,
             quote(&self.verdict()),
             each.collect::<Vec<_>>().join(",")
@@ -153,7 +122,7 @@ Each answer is compared with DuckDB's. Nothing of this is a TPC-H result in the 
 }
 
 /// Describes the first difference of two answers.
-pub(super) fn first_difference(own: &Rows, other: &Rows) -> String {
+pub(crate) fn first_difference(own: &Rows, other: &Rows) -> String {
     let at = own.iter().zip(other).position(|(own, other)| own != other);
     let at = at.unwrap_or_else(|| own.len().min(other.len()));
     format!(
@@ -178,8 +147,9 @@ mod tests {
         let line = Line { name: "q01".to_owned(), peer_ns: 1_000_000, own };
         Found {
             facts: Vec::new(),
-            scale: "0.1".to_owned(),
-            kind: Kind::Rows,
+            opening: String::new(),
+            scale: "scale factor 0.1".to_owned(),
+            ratio_max: 3.0,
             rows: 7,
             load_cpu_ns: 1,
             lines: vec![line],

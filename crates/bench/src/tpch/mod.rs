@@ -1,29 +1,21 @@
 //! `bench tpch`: the 22 queries of TPC-H on row tables or columnstores, against DuckDB on one
 //! thread in the same run.
 //!
-//! The answers are compared, so a fast wrong answer does not count. CPU time is that of the whole
-//! server process (its threads on one scheduler) and of the whole peer process; of the runs of a
-//! query the median counts. This is not a TPC-H result: no refresh, no throughput test, nothing
-//! audited.
+//! This is not a TPC-H result: no refresh, no throughput test, nothing audited.
 
-mod answer;
 mod data;
-mod peer;
-mod report;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::Args;
 use load::process::Place;
-use load::{Generator, Result, ServerProcess};
-use tds::client::{self, ClientSettings};
+use load::{Result, ServerProcess};
 
+use crate::duckdb::{Found, Peer, Query, compare, cpu_ns};
 use crate::setup::{Schedulers, connect, run_batches, start_clearway};
-use crate::{Plan, machine, say, write};
-use answer::{Rows, Verdict};
-use peer::Peer;
+use crate::{Plan, duckdb, machine, say, write};
 
 const DATABASE: &str = "Tpch";
 
@@ -65,13 +57,6 @@ pub(crate) struct TpchArguments {
     page: Option<PathBuf>,
 }
 
-/// One query with the results of both sides.
-struct Line {
-    name: String,
-    peer_ns: u64,
-    own: Own,
-}
-
 /// How our server stores the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -81,20 +66,40 @@ enum Kind {
     Columnstore,
 }
 
-/// Our server's result for a query.
-enum Own {
-    Answered { cpu_ns: u64, verdict: Verdict },
-    Failed(String),
-}
+impl Kind {
+    /// Heading of this run's section of the page.
+    const fn heading(self) -> &'static str {
+        match self {
+            Self::Rows => "## TPC-H beside DuckDB",
+            Self::Columnstore => "## TPC-H on columnstores beside DuckDB",
+        }
+    }
 
-/// The results of all queries.
-struct Found {
-    facts: machine::Facts,
-    scale: String,
-    kind: Kind,
-    rows: u64,
-    load_cpu_ns: u64,
-    lines: Vec<Line>,
+    /// The limit of CPU time, as a multiple of the other side's.
+    const fn ratio_max(self) -> f64 {
+        match self {
+            Self::Rows => 3.0,
+            Self::Columnstore => 1.5,
+        }
+    }
+
+    /// What this run's section of the page begins with.
+    fn opening(self) -> String {
+        let (written, tables) = match self {
+            Self::Rows => {
+                ("make bench-tpch", "row\ntables with primary keys, which were bulk loaded")
+            }
+            Self::Columnstore => (
+                "bench tpch --columnstore",
+                "clustered\ncolumnstores without further indexes, compressed after the bulk load",
+            ),
+        };
+        format!(
+            "Written by `{written}`: the 22 queries of the TPC-H specification with its validation parameters, on {tables}. CPU is that of the whole server process, and of the
+whole DuckDB process on one thread over the same files in the same run; the median of the runs of a query.
+Each answer is compared with DuckDB's. Nothing of this is a TPC-H result in the sense of its rules."
+        )
+    }
 }
 
 /// Runs every query on both sides. Exit code 1 if an answer is wrong or missing; slow is no
@@ -103,24 +108,29 @@ pub(crate) fn run(arguments: &TpchArguments) -> Result<ExitCode> {
     let plan = Plan::of_server(arguments.server.as_ref(), &arguments.workloads)?;
     let folder = arguments.data.join(&arguments.scale);
     let queries = arguments.workloads.join("tpch");
-    peer::generate(&arguments.python, &arguments.scale, &folder)?;
-    let mut peer = Peer::start(&arguments.python, &folder, &queries)?;
+    generate(&arguments.python, &arguments.scale, &folder)?;
+    let mut command = Command::new(&arguments.python);
+    command.arg(queries.join("peer.py")).arg(&folder).arg(&queries);
+    let mut peer = Peer::start(command)?;
     let server = start_clearway(&plan, Schedulers::One, Place::Anywhere)?;
     let kind = if arguments.columnstore { Kind::Columnstore } else { Kind::Rows };
     let (rows, load_cpu_ns) = load_data(&server, kind, &queries, &folder)?;
     let mut found = Found {
         facts: machine::machine(&plan),
-        scale: arguments.scale.clone(),
-        kind,
+        opening: kind.opening(),
+        scale: format!("scale factor {}", arguments.scale),
+        ratio_max: kind.ratio_max(),
         rows,
         load_cpu_ns,
         lines: Vec::new(),
     };
+    let effort = (arguments.runs, Duration::from_secs(arguments.limit_s));
     let mut client = connect(&server, DATABASE)?;
-    for name in peer::names(&queries)?.iter().filter(|name| name.contains(&arguments.only)) {
+    for name in names(&queries)?.iter().filter(|name| name.contains(&arguments.only)) {
         let text = read(&queries.join(format!("{name}.sql")))?;
-        let line = compare(arguments, (&server, &mut client), &mut peer, (name, &text))?;
-        if let Own::Failed(_) = line.own {
+        let query = Query { name: name.clone(), text, ranked_by: None };
+        let line = compare(effort, (&server, &mut client), &mut peer, &query)?;
+        if line.has_failed() {
             // After a failure, part of an answer may be left on the connection.
             client = connect(&server, DATABASE)?;
         }
@@ -132,7 +142,7 @@ pub(crate) fn run(arguments: &TpchArguments) -> Result<ExitCode> {
         write(path, &found.json())?;
     }
     if let Some(path) = &arguments.page {
-        crate::page::put_section(path, report::heading(kind), &found.section())?;
+        crate::page::put_section(path, kind.heading(), &found.section())?;
     }
     Ok(if found.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -175,61 +185,26 @@ fn without_keys(schema: &str) -> String {
     lines.join("\n").replace(" PRIMARY KEY", "").replace(",\n);", "\n);")
 }
 
-/// Runs a query several times on both sides alternately, so that other work on the machine affects
-/// both; checks each answer, and takes the median cost.
-fn compare(
-    arguments: &TpchArguments,
-    (server, client): (&ServerProcess, &mut Generator),
-    peer: &mut Peer,
-    (name, text): (&str, &str),
-) -> Result<Line> {
-    let request = client::batch(text, ClientSettings::default());
-    let limit = Duration::from_secs(arguments.limit_s);
-    let (mut theirs, mut taken) = (Vec::new(), Vec::new());
-    let mut verdict = Ok(Verdict::Same);
-    for _ in 0..arguments.runs.max(1) {
-        let other = peer.answer(name)?;
-        theirs.push(other.cpu_ns);
-        let Ok(before) = verdict else { continue };
-        let before_ns = cpu_ns(server)?;
-        let answer = ask(client, &request, limit);
-        taken.push(cpu_ns(server)? - before_ns);
-        verdict = answer.map(|rows| worst(before, of_rows(&rows, &other.rows)));
+/// Generates the data, if it is absent.
+fn generate(python: &Path, scale: &str, folder: &Path) -> Result<()> {
+    if folder.join("lineitem.tbl").exists() {
+        return Ok(());
     }
-    let own = match verdict {
-        Ok(verdict) => Own::Answered { cpu_ns: median(taken), verdict },
-        Err(what) => Own::Failed(what),
-    };
-    Ok(Line { name: name.to_owned(), peer_ns: median(theirs), own })
+    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut command = Command::new(python.with_file_name("tpchgen-cli"));
+    command.args(["tbl", "-q", "-s", scale, "-o"]).arg(folder);
+    duckdb::run(command).map(|_| ())
 }
 
-fn of_rows(own: &Rows, other: &Rows) -> Verdict {
-    let verdict = answer::compare(own, other);
-    if verdict == Verdict::Different {
-        say(&report::first_difference(own, other));
+/// Returns the names of the queries in a folder, in order.
+fn names(queries: &Path) -> Result<Vec<String>> {
+    let fault = |error: std::io::Error| format!("{}: {error}", queries.display());
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(queries).map_err(fault)? {
+        let file = entry.map_err(fault)?.file_name().to_string_lossy().into_owned();
+        let name = file.strip_suffix(".sql").filter(|name| name.starts_with('q'));
+        names.extend(name.map(str::to_owned));
     }
-    verdict
-}
-
-fn ask(client: &mut Generator, request: &[u8], limit: Duration) -> Result<Rows> {
-    let packets = client.ask_within(request, limit)?;
-    let packets = packets.ok_or_else(|| format!("no answer within {} s", limit.as_secs()))?;
-    answer::own_rows(&packets)
-}
-
-fn median(mut all: Vec<u64>) -> u64 {
-    all.sort_unstable();
-    all.get(all.len() / 2).copied().unwrap_or(0)
-}
-
-fn worst(one: Verdict, other: Verdict) -> Verdict {
-    match (one, other) {
-        (Verdict::Different, _) | (_, Verdict::Different) => Verdict::Different,
-        (Verdict::OtherOrder, _) | (_, Verdict::OtherOrder) => Verdict::OtherOrder,
-        (Verdict::Same, Verdict::Same) => Verdict::Same,
-    }
-}
-
-fn cpu_ns(server: &ServerProcess) -> Result<u64> {
-    sos::sys::process_clock_ns(server.id()).map_err(|error| format!("the server has gone: {error}"))
+    names.sort_unstable();
+    Ok(names)
 }

@@ -9,28 +9,32 @@ const APART_MAX: f64 = 2e-6;
 /// The largest relative difference, for large numbers: the other side's quotients are floats.
 const SHARE_MAX: f64 = 1e-12;
 
+const TICKS_PER_SECOND: i64 = 10_000_000;
+
 /// One field of an answer.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
-pub(super) enum Field {
+pub(crate) enum Field {
     Null,
     Number(f64),
     Text(String),
 }
 
 /// The rows of an answer.
-pub(super) type Rows = Vec<Vec<Field>>;
+pub(crate) type Rows = Vec<Vec<Field>>;
 
 /// The result of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verdict {
     Same,
     /// The same rows; ORDER BY leaves the order of some open.
     OtherOrder,
+    /// Other rows of the same rank: ORDER BY leaves open which of some are within TOP.
+    OtherTies,
     Different,
 }
 
 /// Reads the rows of our server's answer.
-pub(super) fn own_rows(packets: &[u8]) -> Result<Rows> {
+pub(crate) fn own_rows(packets: &[u8]) -> Result<Rows> {
     let answer = Answer::decode(packets)?.check()?;
     let row = |row: &&[Value]| row.iter().map(Field::of).collect();
     answer.rows().iter().map(row).collect()
@@ -40,13 +44,17 @@ impl Field {
     fn of(value: &Value) -> Result<Self> {
         Ok(match value {
             Value::Null => Self::Null,
+            Value::SmallInt(number) => Self::Number(f64::from(*number)),
             Value::Int(number) => Self::Number(f64::from(*number)),
             Value::BigInt(number) => Self::Number(number.to_string().parse().unwrap_or(f64::NAN)),
             Value::Decimal(number) => Self::Number(number.to_f64()),
             Value::Float(number) => Self::Number(*number),
-            Value::Date(days) => {
-                let date = civil_of(*days);
-                Self::Text(format!("{:04}-{:02}-{:02}", date.year, date.month, date.day))
+            Value::Date(days) => Self::Text(date_text(*days)),
+            Value::DateTime2 { days, ticks } => {
+                let seconds = ticks / TICKS_PER_SECOND;
+                let (hour, minute) = (seconds / 3_600, seconds / 60 % 60);
+                let (date, second) = (date_text(*days), seconds % 60);
+                Self::Text(format!("{date} {hour:02}:{minute:02}:{second:02}"))
             }
             // Our server pads a `char`, the other side does not.
             Value::VarChar(_) => {
@@ -58,7 +66,7 @@ impl Field {
     }
 
     /// Reads a field of the other side's output.
-    pub(super) fn parse(field: &str) -> Result<Self> {
+    pub(crate) fn parse(field: &str) -> Result<Self> {
         match field.split_at_checked(1) {
             Some(("n", "")) => Ok(Self::Null),
             Some(("d", number)) => {
@@ -80,8 +88,13 @@ impl Field {
     }
 }
 
+fn date_text(days: i32) -> String {
+    let date = civil_of(days);
+    format!("{:04}-{:02}-{:02}", date.year, date.month, date.day)
+}
+
 /// Compares two answers, row by row.
-pub(super) fn compare(own: &Rows, other: &Rows) -> Verdict {
+pub(crate) fn compare(own: &Rows, other: &Rows) -> Verdict {
     if equal(own, other) {
         return Verdict::Same;
     }
@@ -91,11 +104,30 @@ pub(super) fn compare(own: &Rows, other: &Rows) -> Verdict {
     }
 }
 
-fn equal(own: &Rows, other: &Rows) -> bool {
-    let row = |(a, b): (&Vec<Field>, &Vec<Field>)| {
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equals(b))
+/// Returns whether two answers differ only in which rows of the same rank they contain: row by row, the ranking
+/// columns are the same, and each row is one of the whole answer.
+pub(crate) fn differ_by_ties(own: &Rows, other: &Rows, ranked_by: &[usize], whole: &Rows) -> bool {
+    let same_rank = |(a, b): (&Vec<Field>, &Vec<Field>)| {
+        ranked_by.iter().all(|&at| match (a.get(at), b.get(at)) {
+            (Some(a), Some(b)) => a.equals(b),
+            _ => false,
+        })
     };
-    own.len() == other.len() && own.iter().zip(other).all(row)
+    let mut used = vec![false; whole.len()];
+    own.len() == other.len()
+        && own.iter().zip(other).all(same_rank)
+        && own.iter().all(|row| {
+            let found = (0..whole.len()).find(|&at| !used[at] && equal_rows(row, &whole[at]));
+            found.is_some_and(|at| !std::mem::replace(&mut used[at], true))
+        })
+}
+
+fn equal(own: &Rows, other: &Rows) -> bool {
+    own.len() == other.len() && own.iter().zip(other).all(|(own, other)| equal_rows(own, other))
+}
+
+fn equal_rows(own: &[Field], other: &[Field]) -> bool {
+    own.len() == other.len() && own.iter().zip(other).all(|(own, other)| own.equals(other))
 }
 
 fn sorted(rows: &Rows) -> Rows {
@@ -119,6 +151,22 @@ mod tests {
         assert_eq!(compare(&rows(&[1.0, 2.0]), &rows(&[1.0, 2.01])), Verdict::Different);
         assert_eq!(compare(&rows(&[1.0]), &rows(&[1.0, 1.0])), Verdict::Different);
         assert_eq!(compare(&rows(&[1.0]), &vec![vec![Field::Null]]), Verdict::Different);
+    }
+
+    #[test]
+    fn rows_of_one_rank_may_be_others_of_the_whole_answer() {
+        let rows = |pairs: &[(f64, f64)]| -> Rows {
+            pairs.iter().map(|&(a, b)| vec![Field::Number(a), Field::Number(b)]).collect()
+        };
+        let whole = rows(&[(1.0, 9.0), (2.0, 5.0), (3.0, 5.0), (4.0, 5.0)]);
+        let other = rows(&[(1.0, 9.0), (2.0, 5.0)]);
+        let ties = |own: &[(f64, f64)]| differ_by_ties(&rows(own), &other, &[1], &whole);
+        assert!(ties(&[(1.0, 9.0), (4.0, 5.0)]));
+        assert!(!ties(&[(1.0, 9.0), (7.0, 5.0)]), "no row of the whole answer");
+        assert!(!ties(&[(2.0, 5.0), (3.0, 5.0)]), "another rank");
+        assert!(!ties(&[(1.0, 9.0)]), "a row is missing");
+        let any = rows(&[(2.0, 5.0), (2.0, 5.0)]);
+        assert!(!differ_by_ties(&any, &other, &[], &whole), "one row of the whole answer twice");
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The other side: DuckDB on one thread, run by a Python program that answers the same queries.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use load::Result;
@@ -9,38 +8,25 @@ use load::Result;
 use super::answer::{Field, Rows};
 
 /// The other side's result for one query.
-pub(super) struct PeerAnswer {
-    pub(super) name: String,
-    pub(super) cpu_ns: u64,
-    pub(super) rows: Rows,
-}
-
-/// Generates the data, if it is absent.
-pub(super) fn generate(python: &Path, scale: &str, folder: &Path) -> Result<()> {
-    if folder.join("lineitem.tbl").exists() {
-        return Ok(());
-    }
-    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut command = Command::new(python.with_file_name("tpchgen-cli"));
-    command.args(["tbl", "-q", "-s", scale, "-o"]).arg(folder);
-    run(command).map(|_| ())
+pub(crate) struct PeerAnswer {
+    pub(crate) name: String,
+    pub(crate) cpu_ns: u64,
+    pub(crate) rows: Rows,
 }
 
 /// A DuckDB on one thread that has loaded the data.
-pub(super) struct Peer {
+pub(crate) struct Peer {
     process: Child,
     questions: ChildStdin,
     answers: BufReader<ChildStdout>,
 }
 
 impl Peer {
-    /// Starts the peer.
+    /// Starts the program that is the peer: see tests/workloads/duckdb_side.py.
     ///
     /// # Errors
     /// Why it could not load the files.
-    pub(super) fn start(python: &Path, data: &Path, queries: &Path) -> Result<Self> {
-        let mut command = Command::new(python);
-        command.arg(queries.join("peer.py")).arg(data).arg(queries);
+    pub(crate) fn start(mut command: Command) -> Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
         let gone = || format!("{command:?}: it has no pipes");
@@ -57,8 +43,20 @@ impl Peer {
     ///
     /// # Errors
     /// If the query fails, which ends the peer.
-    pub(super) fn answer(&mut self, name: &str) -> Result<PeerAnswer> {
-        let asked = writeln!(self.questions, "{name}").and_then(|()| self.questions.flush());
+    pub(crate) fn answer(&mut self, name: &str) -> Result<PeerAnswer> {
+        self.ask(name, name)
+    }
+
+    /// Runs a query once without its TOP, or OFFSET and FETCH.
+    ///
+    /// # Errors
+    /// If the query fails, which ends the peer.
+    pub(crate) fn whole_answer(&mut self, name: &str) -> Result<Rows> {
+        Ok(self.ask(&format!("whole {name}"), name)?.rows)
+    }
+
+    fn ask(&mut self, command: &str, name: &str) -> Result<PeerAnswer> {
+        let asked = writeln!(self.questions, "{command}").and_then(|()| self.questions.flush());
         asked.map_err(|error| format!("the peer does not listen: {error}"))?;
         let mut text = String::new();
         loop {
@@ -90,20 +88,11 @@ impl Drop for Peer {
     }
 }
 
-/// Returns the names of the queries in a folder, in order.
-pub(super) fn names(queries: &Path) -> Result<Vec<String>> {
-    let fault = |error: std::io::Error| format!("{}: {error}", queries.display());
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(queries).map_err(fault)? {
-        let file = entry.map_err(fault)?.file_name().to_string_lossy().into_owned();
-        let name = file.strip_suffix(".sql").filter(|name| name.starts_with('q'));
-        names.extend(name.map(str::to_owned));
-    }
-    names.sort_unstable();
-    Ok(names)
-}
-
-fn run(mut command: Command) -> Result<String> {
+/// Runs a program that makes data, and returns what it prints.
+///
+/// # Errors
+/// What it says on its error output, if it fails.
+pub(crate) fn run(mut command: Command) -> Result<String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if !output.status.success() {
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -112,7 +101,7 @@ fn run(mut command: Command) -> Result<String> {
     String::from_utf8(output.stdout).map_err(|error| format!("{command:?}: {error}"))
 }
 
-/// Parses the program's output, whose format `peer.py` describes.
+/// Parses the program's output, whose format `duckdb_side.py` describes.
 fn parse(text: &str) -> Result<Vec<PeerAnswer>> {
     let mut answers: Vec<PeerAnswer> = Vec::new();
     for line in text.lines() {

@@ -6,9 +6,11 @@ mod books;
 mod cache;
 mod capacity;
 mod census;
+mod clickbench;
 mod columnstore;
 mod compile;
 mod drive;
+mod duckdb;
 mod durable;
 mod events;
 mod hashbytes;
@@ -83,6 +85,8 @@ enum Verb {
     Hashbytes(hashbytes::HashArguments),
     /// Runs the 22 queries of TPC-H here and in DuckDB, and compares answers and CPU time
     Tpch(tpch::TpchArguments),
+    /// Runs the 43 queries of ClickBench here and in DuckDB, and compares answers and CPU time
+    Clickbench(clickbench::ClickArguments),
     /// Runs another program that is denied some system calls, as in many containers
     Confined {
         /// The names of the denied calls
@@ -207,6 +211,7 @@ fn main() -> ExitCode {
         Some(Verb::Soak(arguments)) => soak::run(&arguments),
         Some(Verb::Hashbytes(arguments)) => hashbytes::run(&arguments),
         Some(Verb::Tpch(arguments)) => tpch::run(&arguments),
+        Some(Verb::Clickbench(arguments)) => clickbench::run(&arguments),
         Some(Verb::Confined { forbid, command }) => confined(&forbid, &command),
         Some(Verb::Spin) => {
             books::spin();
