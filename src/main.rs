@@ -44,7 +44,7 @@ enum Verb {
     Lab(lab::LabArguments),
     /// Races Clearway against the databases and caches installed on this machine, all doing the
     /// same work.
-    Race(race::RaceArguments),
+    Race(Box<race::RaceArguments>),
     /// Sends statements to any TDS server, typed, piped or from files, and prints the results.
     Sql(Box<sql::SqlArguments>),
     /// Generates load on any TDS server and reports latencies, rates and errors.
