@@ -244,7 +244,7 @@ fn race(arguments: &RaceArguments, settings: &Settings) -> Result<bool, String> 
     write_all(arguments, heading, &reports).map(|()| found.failures.is_empty())
 }
 
-/// As [`race`], of the transactions of TPC-C.
+/// As [`race()`], of the transactions of TPC-C.
 fn race_tpcc(arguments: &RaceArguments, settings: &TpccSettings) -> Result<bool, String> {
     let found = watched(arguments, |tell, is_cut| race::run_tpcc(settings, tell, is_cut))?;
     let heading = if found.is_durable { race::TPCC_DURABLE_HEADING } else { race::TPCC_HEADING };
