@@ -23,9 +23,9 @@ static EVENT: Event = Event::new(
     ],
 );
 
-struct Nobody;
+struct NoSources;
 
-impl Sources for Nobody {
+impl Sources for NoSources {
     fn machine(&self, _fact: Fact) -> Value<'static> {
         Value::Null
     }
@@ -137,7 +137,7 @@ proptest! {
         let program = Program::compile(&EVENT, &predicate).expect("it is well typed");
         for row in &rows {
             let values: Vec<Value<'_>> = row.iter().map(OwnedValue::as_value).collect();
-            prop_assert_eq!(program.accepts(&values, &Nobody), means(&predicate, row));
+            prop_assert_eq!(program.accepts(&values, &NoSources), means(&predicate, row));
         }
     }
 
@@ -159,7 +159,7 @@ proptest! {
                 let beyond = if is_max { value > extreme } else { value < extreme };
                 let expected = beyond || (or_equal && value == extreme);
                 let row = [Value::Null, Value::Int(value)];
-                prop_assert_eq!(program.accepts(&row, &Nobody), expected, "{}", name);
+                prop_assert_eq!(program.accepts(&row, &NoSources), expected, "{}", name);
                 if beyond {
                     extreme = value;
                 }
@@ -174,5 +174,5 @@ fn a_missing_value_holds_in_no_comparison() {
     let input = PredicateInput::Field(0);
     let leaf = Comparison { input, comparator, value: OwnedValue::Int(1) };
     let program = Program::compile(&EVENT, &Predicate::Compare(leaf)).expect("it is typed");
-    assert!(!program.accepts(&[Value::Null], &Nobody));
+    assert!(!program.accepts(&[Value::Null], &NoSources));
 }
