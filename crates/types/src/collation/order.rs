@@ -2,7 +2,8 @@
 //!
 //! Both trim trailing blanks first and then compare one level after the other (see `weights.rs`); a
 //! string sorts before any longer one that starts with it. The common case, ASCII, is one table
-//! look-up per character; any other string takes the general path from its start.
+//! look-up per character, also with hyphens and apostrophes (names, GUIDs, keys of caches); any
+//! other string takes the general path from its start.
 
 use std::cmp::Ordering;
 
@@ -166,7 +167,7 @@ impl Collation {
     fn push_key(
         self,
         value: &[u8],
-        characters: impl Iterator<Item = u32>,
+        characters: impl Iterator<Item = u32> + Clone,
         encoding: Encoding,
         out: &mut Vec<u8>,
     ) {
@@ -174,83 +175,116 @@ impl Collation {
         if !rules.is_simple_in_ascii() {
             return self.push_general_key(value, encoding, out);
         }
-        let letters = match encoding {
+        let found = match encoding {
             Encoding::CodePage => push_ascii_weights(value.as_chunks::<1>().0, &rules, out),
             Encoding::Utf16 => push_ascii_weights(value.as_chunks::<2>().0, &rules, out),
         };
-        match letters {
-            None => return self.push_general_key(value, encoding, out),
-            Some(Letters::WithUpperCase) if rules.case => push_ascii_case(characters, out),
-            Some(_) => {}
+        let Some(found) = found else { return self.push_general_key(value, encoding, out) };
+        let mut levels = 0;
+        if found.has_upper_case && rules.case {
+            push_ascii_case(characters.clone().filter(|c| !rules.is_word_mark(*c)), out);
+            levels = 2;
+        }
+        if found.has_word_marks {
+            push_word_marks(word_marks(characters, &rules), levels, out);
         }
         out.push(END);
     }
 
-    fn push_general_key(self, value: &[u8], encoding: Encoding, out: &mut Vec<u8>) {
+    /// Appends a key by the elements of each character: the way of all strings, for tests too.
+    pub(super) fn push_general_key(self, value: &[u8], encoding: Encoding, out: &mut Vec<u8>) {
         let rules = Rules::of(self, encoding);
         let elements = self.elements(value, encoding, &rules);
-        let letters = elements.clone().filter(|e| e.primary != 0);
-        letters.clone().for_each(|e| push_primary(e.primary, out));
-        let secondary = elements.filter(|_| rules.accents).map(|e| e.secondary);
-        let has_marks = push_level(secondary, out);
-        let tertiary = letters.filter(|_| rules.has_tertiary()).map(|e| e.tertiary);
-        let mut levels = usize::from(has_marks);
-        if tertiary.clone().any(|weight| weight != PLAIN) {
+        let mut seen = Seen::default();
+        let mut letters = elements.clone();
+        while let Some(letter) = seen.next_letter(&mut letters) {
+            push_primary(letter.primary, out);
+        }
+        let mut levels = 0;
+        if seen.secondary && rules.accents {
+            push_level(elements.clone().map(|e| e.secondary), out);
+            levels = 1;
+        }
+        if seen.tertiary && rules.has_tertiary() {
             // The number of separators identifies a level, so empty levels before it have theirs
             // too.
             out.extend((levels..1).map(|_| LEVEL));
-            push_level(tertiary, out);
+            push_level(elements.filter(|e| e.primary != 0).map(|e| e.tertiary), out);
             levels = 2;
         }
-        let mut words = self.word_marks(value, encoding, &rules).peekable();
-        if words.peek().is_some() {
-            out.extend((levels..3).map(|_| LEVEL));
-            words.for_each(|mark| push_word_mark(mark, out));
-        }
+        let characters = Characters::of(value, encoding, self);
+        push_word_marks(word_marks(characters, &rules), levels, out);
         out.push(END);
     }
 
-    fn compare_general(self, left: &[u8], right: &[u8], encoding: Encoding) -> Ordering {
+    pub(super) fn compare_general(self, left: &[u8], right: &[u8], encoding: Encoding) -> Ordering {
         let rules = Rules::of(self, encoding);
         let a = self.elements(left, encoding, &rules);
         let b = self.elements(right, encoding, &rules);
-        let letters = |e: &Element| e.primary != 0;
-        let mut order = (a.clone().filter(letters).map(|e| e.primary))
-            .cmp(b.clone().filter(letters).map(|e| e.primary));
-        if rules.accents {
-            order = order
-                .then_with(|| a.clone().map(|e| e.secondary).cmp(b.clone().map(|e| e.secondary)));
+        let mut seen = Seen::default();
+        let (mut rest_a, mut rest_b) = (a.clone(), b.clone());
+        loop {
+            match (seen.next_letter(&mut rest_a), seen.next_letter(&mut rest_b)) {
+                (Some(x), Some(y)) if x.primary == y.primary => {}
+                (Some(x), Some(y)) => return x.primary.cmp(&y.primary),
+                (None, None) => break,
+                (x, y) => return x.is_some().cmp(&y.is_some()),
+            }
         }
-        if rules.has_tertiary() {
+        // Levels in which all is plain are equal: there are as many letters in both.
+        let mut order = Ordering::Equal;
+        if seen.secondary && rules.accents {
+            order = a.clone().map(|e| e.secondary).cmp(b.clone().map(|e| e.secondary));
+        }
+        if seen.tertiary && rules.has_tertiary() {
             order = order.then_with(|| {
-                let third = |e: Element| e.tertiary;
-                a.filter(letters).map(third).cmp(b.filter(letters).map(third))
+                let third = |e: Element| (e.primary != 0).then_some(e.tertiary);
+                a.filter_map(third).cmp(b.filter_map(third))
             });
         }
         order.then_with(|| {
-            let [a, b] = [left, right].map(|value| self.word_marks(value, encoding, &rules));
-            a.cmp(b)
+            let marks = |value| word_marks(Characters::of(value, encoding, self), &rules);
+            marks(left).cmp(marks(right))
         })
     }
 
     fn elements<'a>(self, value: &'a [u8], encoding: Encoding, rules: &'a Rules) -> Elements<'a> {
         Elements::new(Characters::of(value, encoding, self), rules)
     }
+}
 
-    /// Returns hyphens and apostrophes: the number of other characters before each, and its weight.
-    fn word_marks<'a>(
-        self,
-        value: &'a [u8],
-        encoding: Encoding,
-        rules: &'a Rules,
-    ) -> impl Iterator<Item = (u32, u8)> + 'a {
-        let mut before = 0;
-        Characters::of(value, encoding, self).filter_map(move |c| {
-            let mark = rules.word_mark(c).map(|weight| (before, weight));
-            before += u32::from(mark.is_none());
-            mark
-        })
+/// Which levels of one or two strings have a weight that is not plain.
+#[derive(Default)]
+struct Seen {
+    secondary: bool,
+    tertiary: bool,
+}
+
+impl Seen {
+    /// Returns the next letter, and notes the weights of it and of the marks before it.
+    fn next_letter(&mut self, elements: &mut Elements<'_>) -> Option<Element> {
+        for element in elements {
+            self.secondary |= element.secondary != PLAIN;
+            if element.primary != 0 {
+                self.tertiary |= element.tertiary != PLAIN;
+                return Some(element);
+            }
+        }
+        None
     }
+}
+
+/// Returns hyphens and apostrophes: the number of other characters before each, and its weight.
+fn word_marks(
+    characters: impl Iterator<Item = u32>,
+    rules: &Rules,
+) -> impl Iterator<Item = (u32, u8)> {
+    let mut before = 0;
+    characters.filter_map(move |c| {
+        let mark = rules.word_mark(c).map(|weight| (before, weight));
+        before += u32::from(mark.is_none());
+        mark
+    })
 }
 
 /// Returns whether strings that start with these bytes differ under any collation: both are visible
@@ -267,73 +301,86 @@ fn is_equal_but_for_blanks(left: &[u8], right: &[u8]) -> bool {
     start == short && rest.iter().all(|byte| *byte == b' ')
 }
 
-/// Compares while all characters are ASCII; `None` if that does not decide.
+/// Compares while all characters but word marks are ASCII; `None` if that does not decide.
 fn compare_ascii(
-    left: impl Iterator<Item = u32>,
-    mut right: impl Iterator<Item = u32>,
+    left: impl Iterator<Item = u32> + Clone,
+    right: impl Iterator<Item = u32> + Clone,
     rules: &Rules,
 ) -> Option<Ordering> {
-    let mut case = Ordering::Equal;
-    for a in left {
-        let Some(b) = right.next() else {
+    let (mut rest_a, mut rest_b) = (left.clone(), right.clone());
+    let (mut case, mut has_marks) = (Ordering::Equal, false);
+    let mut is_letter = |c: &u32| {
+        let is_mark = rules.is_word_mark(*c);
+        has_marks |= is_mark;
+        !is_mark
+    };
+    loop {
+        match (rest_a.find(&mut is_letter), rest_b.find(&mut is_letter)) {
+            (Some(a), Some(b)) => {
+                let order = ascii_weight(a, rules)?.cmp(&ascii_weight(b, rules)?);
+                if order.is_ne() {
+                    return Some(order);
+                }
+                // Equal weights of different characters are a letter in both cases: upper case is
+                // smaller as a number and greater in order.
+                case = case.then(b.cmp(&a));
+            }
             // A combining mark in the rest would belong to the letter before: the general path
             // decides.
-            return (a < 0x80 && !rules.is_word_mark(a)).then_some(Ordering::Greater);
-        };
-        let order = ascii_weight(a, rules)?.cmp(&ascii_weight(b, rules)?);
-        if order.is_ne() {
-            return Some(order);
+            (Some(a), None) => return (a < 0x80).then_some(Ordering::Greater),
+            (None, Some(b)) => return (b < 0x80).then_some(Ordering::Less),
+            (None, None) => break,
         }
-        // Equal weights of different characters are a letter in both cases: upper case is smaller
-        // as a number and greater in order.
-        case = case.then(b.cmp(&a));
     }
-    match right.next() {
-        Some(b) if b < 0x80 && !rules.is_word_mark(b) => Some(Ordering::Less),
-        Some(_) => None,
-        None if rules.case => Some(case),
-        None => Some(Ordering::Equal),
+    if rules.case && case.is_ne() {
+        return Some(case);
     }
+    Some(match has_marks {
+        true => word_marks(left, rules).cmp(word_marks(right, rules)),
+        false => Ordering::Equal,
+    })
 }
 
 /// Returns the weight of an ASCII character; `None` for one that needs the general path.
 fn ascii_weight(code: u32, rules: &Rules) -> Option<u8> {
-    if rules.is_word_mark(code) {
-        return None;
-    }
     rules.ascii.get(usize::try_from(code).ok()?).copied()
 }
 
-/// Whether an ASCII string has letters in upper case.
-enum Letters {
-    Plain,
-    WithUpperCase,
+/// What an ASCII string has beside lower-case letters.
+struct Ascii {
+    has_upper_case: bool,
+    has_word_marks: bool,
 }
 
-/// Appends the primary weights of a string if it is all ASCII without hyphens and apostrophes, and
-/// returns which letters it has; appends nothing to any other. One pass and one reservation of
-/// memory, since most of the cost of a key is here.
+/// Appends the primary weights of a string if it is all ASCII, and returns what it has; appends
+/// nothing to any other. One pass and one reservation of memory, since most of the cost of a key is
+/// here; a second pass leaves word marks out.
 fn push_ascii_weights<const UNIT: usize>(
     units: &[[u8; UNIT]],
     rules: &Rules,
     out: &mut Vec<u8>,
-) -> Option<Letters> {
+) -> Option<Ascii> {
     let start = out.len();
     // Reserves room for the key's end byte, too.
     out.reserve(units.len() + 1);
-    let (mut low, mut high, mut has_upper, mut has_marks) = (0, 0, false, false);
+    let (mut low, mut high, mut has_upper_case, mut has_word_marks) = (0, 0, false, false);
     out.extend(units.iter().map(|unit| {
         low |= unit[0];
         high |= unit[1..].first().copied().unwrap_or(0);
-        has_upper |= unit[0].is_ascii_uppercase();
-        has_marks |= rules.is_word_mark(u32::from(unit[0]));
+        has_upper_case |= unit[0].is_ascii_uppercase();
+        has_word_marks |= rules.is_word_mark(u32::from(unit[0]));
         rules.ascii[usize::from(unit[0] & 0x7F)]
     }));
-    if low > 0x7F || high > 0 || has_marks {
+    if low > 0x7F || high > 0 {
         out.truncate(start);
         return None;
     }
-    Some(if has_upper { Letters::WithUpperCase } else { Letters::Plain })
+    if has_word_marks {
+        out.truncate(start);
+        let letters = units.iter().filter(|unit| !rules.is_word_mark(u32::from(unit[0])));
+        out.extend(letters.map(|unit| rules.ascii[usize::from(unit[0])]));
+    }
+    Some(Ascii { has_upper_case, has_word_marks })
 }
 
 /// Appends the case level of an ASCII string that has a letter in upper case.
@@ -357,6 +404,15 @@ fn push_level(weights: impl Iterator<Item = u8>, out: &mut Vec<u8>) -> bool {
     }
     out.truncate(end);
     end > start
+}
+
+/// Appends the last level of a key if there are word marks; `levels` are there before it.
+fn push_word_marks(marks: impl Iterator<Item = (u32, u8)>, levels: usize, out: &mut Vec<u8>) {
+    let mut marks = marks.peekable();
+    if marks.peek().is_some() {
+        out.extend((levels..3).map(|_| LEVEL));
+        marks.for_each(|mark| push_word_mark(mark, out));
+    }
 }
 
 /// Appends a word mark of the last level: its place in four bytes, none of which is 0 or 1, and its

@@ -285,6 +285,24 @@ proptest! {
         prop_assert_eq!(x.cmp(&y), collation.compare_varchar(&a, &b), "{}", collation);
     }
 
+    /// The short way of ASCII strings, with word marks and without, gives what the long way gives.
+    #[test]
+    fn ascii_has_the_general_order(
+        a in "[aAbBzI0 _.'－-]{0,8}", b in "[aAbBzI0 _.'－-]{0,8}", which in any::<prop::sample::Index>(),
+    ) {
+        let all = all();
+        let collation = all[which.index(all.len())];
+        prop_assume!(!collation.is_binary());
+        let [a, b] = [&a, &b].map(|text| text::to_utf16(text.trim_end()));
+        let encoding = weights::Encoding::Utf16;
+        let order = collation.compare_general(&a, &b, encoding);
+        prop_assert_eq!(collation.compare_nvarchar(&a, &b), order, "{}", collation);
+        let (mut key, mut general) = (Vec::new(), Vec::new());
+        collation.sort_key_nvarchar(&a, &mut key);
+        collation.push_general_key(&a, encoding, &mut general);
+        prop_assert_eq!(key, general, "{}", collation);
+    }
+
     #[test]
     fn equality_is_that_of_the_order(a in texts(), b in texts(), which in any::<prop::sample::Index>()) {
         let all = all();

@@ -14,6 +14,8 @@
 //! 50..69 a..z      F0 other letters      (00 ends a key, 01 separates its levels)
 //! ```
 
+use std::sync::OnceLock;
+
 use super::code_page::{CodePage, Shape};
 use super::decompose;
 use super::double_byte::DoubleByte;
@@ -31,6 +33,15 @@ pub(super) const LEAD_LETTER: u8 = 0x50;
 const LEAD_OTHER: u8 = 0xF0;
 /// The secondary and tertiary weight of a plain lower-case letter, the smallest there is.
 pub(super) const PLAIN: u8 = 2;
+/// What a letter in upper case has more at the third level.
+const UPPER: u8 = 1;
+/// Letters below are kept expanded: Latin, Greek, Cyrillic and Armenian ones, and their marks.
+const KEPT_END: u32 = 0x590;
+/// Han characters and syllables of Hangul that were letters, each by itself, in all versions of Unicode.
+const HAN_FIRST: u32 = 0x4E00;
+const HAN_LAST: u32 = 0x9FA5;
+const HANGUL_FIRST: u32 = 0xAC00;
+const HANGUL_LAST: u32 = 0xD7A3;
 const APOSTROPHE: u32 = 0x27;
 const HYPHEN: u32 = 0x2D;
 const WIDE_APOSTROPHE: u32 = 0xFF07;
@@ -120,6 +131,21 @@ impl Rules {
         }
     }
 
+    /// The rules of a collation without own letters in which no difference beyond accents counts.
+    fn plain(expands: bool) -> Self {
+        Self {
+            ascii: if expands { &ASCII_WINDOWS } else { &ASCII_SQL },
+            expands,
+            accents: true,
+            case: false,
+            width: false,
+            kana: false,
+            variation: false,
+            tailoring: None,
+            words: expands,
+        }
+    }
+
     /// Returns whether a character is a word mark (hyphen or apostrophe), which counts only if the
     /// words are equal without it: `co-op` sorts right behind `coop`.
     pub(super) const fn is_word_mark(&self, code: u32) -> bool {
@@ -162,7 +188,7 @@ impl Rules {
 }
 
 /// The weights of one letter or of one mark.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Element {
     /// 0 for a mark.
     pub(super) primary: u32,
@@ -170,6 +196,22 @@ pub(super) struct Element {
     pub(super) secondary: u8,
     /// 0 for a mark.
     pub(super) tertiary: u8,
+}
+
+impl Element {
+    /// The element of an ASCII character, where the language has no other rule for it.
+    fn ascii(code: u32, rules: &Rules) -> Self {
+        let is_upper = matches!(code, 0x41..=0x5A);
+        let lower = if is_upper { code + 0x20 } else { code };
+        let tertiary = PLAIN + UPPER * u8::from(rules.case && is_upper);
+        Self { primary: primary_weight(lower, rules), secondary: PLAIN, tertiary }
+    }
+
+    /// Returns the element as it is where case does not count, or unchanged.
+    const fn without_case_if(self, is_ignored: bool) -> Self {
+        let tertiary = if is_ignored { self.tertiary & !UPPER } else { self.tertiary };
+        Self { tertiary, ..self }
+    }
 }
 
 /// The elements of one character: a letter and up to three marks, or two letters.
@@ -193,17 +235,50 @@ impl Expansion {
             expansion.push_letter(code, rules);
             return expansion;
         }
-        if let Some((first, second)) = ligature(code).filter(|_| rules.expands) {
-            expansion.push_letter(first, rules);
-            expansion.push_letter(second, rules);
+        if let Some(kept) = Self::kept(code, rules.expands) {
+            expansion = *kept;
+            expansion.items = expansion.items.map(|e| e.without_case_if(!rules.case));
             return expansion;
+        }
+        if matches!(code, HAN_FIRST..=HAN_LAST | HANGUL_FIRST..=HANGUL_LAST) {
+            let primary = other_letter(code, 0);
+            expansion.push(Element { primary, secondary: PLAIN, tertiary: PLAIN });
+            return expansion;
+        }
+        expansion.push_any(code, rules);
+        expansion
+    }
+
+    /// Returns the expansion of a character below [`KEPT_END`], with its case. All are made once,
+    /// since each takes several searches in tables of Unicode.
+    fn kept(code: u32, expands: bool) -> Option<&'static Self> {
+        static KEPT: [OnceLock<Box<[Expansion]>>; 2] = [const { OnceLock::new() }; 2];
+        let place = usize::try_from(code).ok().filter(|_| code < KEPT_END)?;
+        let kept = KEPT[usize::from(expands)].get_or_init(|| {
+            let rules = Rules { case: true, ..Rules::plain(expands) };
+            let all = (0..KEPT_END).map(|code| {
+                let mut expansion = Self::default();
+                expansion.push_any(code, &rules);
+                expansion
+            });
+            all.collect()
+        });
+        Some(&kept[place])
+    }
+
+    /// Adds the elements of any character, where the language has no other rule for it.
+    fn push_any(&mut self, code: u32, rules: &Rules) {
+        if let Some((first, second)) = ligature(code).filter(|_| rules.expands) {
+            self.push_letter(first, rules);
+            self.push_letter(second, rules);
+            return;
         }
         if let Some(mark) = combining_mark(code) {
-            expansion.push_mark(mark);
-            return expansion;
+            self.push_mark(mark);
+            return;
         }
         if is_variation_selector(code) && !rules.variation {
-            return expansion;
+            return;
         }
         let decomposed = match rules.expands && cyrillic_place(to_lower(code)).is_some() {
             true => None,
@@ -213,9 +288,8 @@ impl Expansion {
             Some((base, marks)) => (u32::from(base), marks),
             None => stroked(code).unwrap_or((code, [0; 3])),
         };
-        expansion.push_letter(base, rules);
-        marks.iter().filter(|m| **m != 0).for_each(|m| expansion.push_mark(PLAIN + m));
-        expansion
+        self.push_letter(base, rules);
+        marks.iter().filter(|m| **m != 0).for_each(|m| self.push_mark(PLAIN + m));
     }
 
     /// Adds a letter of the language; returns `false` if the character is none.
@@ -283,15 +357,12 @@ impl Expansion {
 
     fn push_letter(&mut self, code: u32, rules: &Rules) {
         if code < 0x80 {
-            let lower = if matches!(code, 0x41..=0x5A) { code + 0x20 } else { code };
-            let tertiary = PLAIN + u8::from(rules.case && lower != code);
-            let primary = primary_weight(lower, rules);
-            self.push(Element { primary, secondary: PLAIN, tertiary });
+            self.push(Element::ascii(code, rules));
             return;
         }
         if let Some(kana) = kana::find(code) {
             let tertiary = PLAIN
-                + u8::from(rules.case && kana.is_small)
+                + UPPER * u8::from(rules.case && kana.is_small)
                 + 2 * u8::from(rules.width && kana.is_narrow)
                 + 4 * u8::from(rules.kana && kana.is_katakana);
             let primary = primary_weight(kana.base, rules);
@@ -304,7 +375,7 @@ impl Expansion {
         let narrow = if matches!(code, 0xFF01..=0xFF5E) { code - 0xFEE0 } else { code };
         let lower = to_lower(narrow);
         let tertiary = PLAIN
-            + u8::from(rules.case && lower != narrow)
+            + UPPER * u8::from(rules.case && lower != narrow)
             + 2 * u8::from(rules.width && narrow != code);
         let primary = primary_weight(lower, rules);
         self.push(Element { primary, secondary: PLAIN, tertiary });
@@ -383,6 +454,16 @@ impl Iterator for Elements<'_> {
             let code = self.characters.next()?;
             if self.rules.is_word_mark(code) {
                 continue;
+            }
+            // Most characters are one element, which then is not copied to `current`.
+            if self.rules.tailoring.is_none() {
+                if code < 0x80 {
+                    return Some(Element::ascii(code, self.rules));
+                }
+                let kept = Expansion::kept(code, self.rules.expands).map(Expansion::elements);
+                if let Some([single]) = kept {
+                    return Some(single.without_case_if(!self.rules.case));
+                }
             }
             self.current = match self.rules.tailoring {
                 None => Expansion::of(code, self.rules),
@@ -612,4 +693,28 @@ fn decode_utf8(bytes: &[u8]) -> Option<(u32, usize)> {
     };
     let c = bytes.get(..len).and_then(|b| std::str::from_utf8(b).ok()?.chars().next());
     Some(c.map_or((0xFFFD, 1), |c| (u32::from(c), len)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is kept and what is short-cut is what a search in the tables finds.
+    #[test]
+    fn each_character_expands_as_the_tables_say() {
+        for expands in [false, true] {
+            for case in [false, true] {
+                let rules = Rules { case, ..Rules::plain(expands) };
+                for code in 0x80..0x1_1000 {
+                    let mut searched = Expansion::default();
+                    searched.push_any(code, &rules);
+                    assert_eq!(
+                        Expansion::of(code, &rules).elements(),
+                        searched.elements(),
+                        "{code:x} {expands} {case}"
+                    );
+                }
+            }
+        }
+    }
 }
