@@ -292,6 +292,56 @@ fn crash_loses_nothing_that_was_durable() {
     }
 }
 
+/// Found by seed 1183: two faults. A start removes segments behind the end of the log, a sync of the
+/// folder fails in its midst, the next start and its syncs succeed, and then the power fails: the
+/// name whose removal was not made durable is there again, behind a gap.
+#[test]
+fn segment_whose_removal_was_lost_is_no_part_of_the_log() {
+    for seed in 0..MUTANT_SEEDS {
+        lose_a_removal(seed).expect("a log without a gap");
+    }
+    MUTANT.set(Some(Mutant::RemovedNotVoid));
+    let caught = (0..MUTANT_SEEDS).find_map(|seed| lose_a_removal(seed).err());
+    MUTANT.set(None);
+    assert!(matches!(caught, Some(LogError::MissingSegment(_))), "{caught:?}");
+}
+
+fn lose_a_removal(seed: u64) -> Result<(), LogError> {
+    let disk = SimDisk::new(seed);
+    let shared: &dyn sos::sys::Disk = &disk;
+    shared.make_folder("log").expect("the disk works");
+    shared.sync_folder("").expect("the disk works");
+    let options = || options(SyncMethod::Fdatasync);
+    let mut writer = SegmentWriter::create(Arc::new(disk.clone()), options())?;
+    let mut records = Vec::new();
+    let mut transaction = Transaction::begin(&mut records, 1, 0);
+    (0..9000).for_each(|row| transaction.delete(1, Row::Id(row)));
+    transaction.end();
+    // The group is torn: it needs more segments.
+    disk.fail(Fault::new(Call::SyncFolder).after(2));
+    let epochs = (Epoch(1), Epoch(1));
+    assert!(writer.append_group(epochs, 1, &[&records]).is_err());
+    disk.kill();
+    disk.restart();
+    // The last segment is removed, but perhaps not durably.
+    let (found, end) = read(&disk, None)?;
+    assert!(found.is_empty());
+    disk.fail(Fault::new(Call::SyncFolder));
+    assert!(SegmentWriter::resume(Arc::new(disk.clone()), options(), &end).is_err());
+    disk.kill();
+    disk.restart();
+    let (_, end) = read(&disk, None)?;
+    drop(SegmentWriter::resume(Arc::new(disk.clone()), options(), &end)?);
+    disk.crash();
+    disk.restart();
+    let (found, end) = read(&disk, None)?;
+    assert!(found.is_empty());
+    let mut writer = SegmentWriter::resume(Arc::new(disk.clone()), options(), &end)?;
+    writer.append_group(epochs, 1, &[&records])?;
+    assert_eq!(read(&disk, None)?.0[&Epoch(1)][&1], 9000);
+    Ok(())
+}
+
 #[test]
 fn crash_test_catches_planted_bugs() {
     let planted = [

@@ -42,6 +42,8 @@ pub(crate) enum Mutant {
     RemovedBeforePublished,
     /// Files are removed on opening, for a manifest whose rename may not be durable.
     ManifestNotPublishedAgain,
+    /// A segment behind the end of the log is removed without being made void before.
+    RemovedNotVoid,
     /// Batches of a group without its end are taken for good.
     TornGroupKept,
 }

@@ -12,6 +12,8 @@ pub const SEGMENT_HEADER_BYTES: usize = 128;
 pub const FORMAT_VERSION: u32 = 1;
 
 const MAGIC: &[u8; 8] = b"CWLOGSEG";
+/// The start of the first block of a void segment; the rest of the block is zero.
+const VOID: &[u8; 8] = b"CWLOGOLD";
 const CRC_AT: usize = SEGMENT_HEADER_BYTES - 4;
 
 /// What a segment says of itself.
@@ -31,6 +33,13 @@ pub struct SegmentHeader {
     pub previous_crc: u32,
     /// Last epoch of the batch before the first one; 0 for the first batch of a log.
     pub last_epoch: Epoch,
+}
+
+/// Returns the first block of a void segment: one that is being removed. docs/log-format.md, "Segment".
+pub(crate) fn void_block() -> [u8; BLOCK_BYTES] {
+    let mut block = [0; BLOCK_BYTES];
+    block[..8].copy_from_slice(VOID);
+    block
 }
 
 impl SegmentHeader {

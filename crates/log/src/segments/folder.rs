@@ -15,11 +15,11 @@ use sos::sync::{AtomicBool, AtomicU64, Ordering};
 use sos::sys::{Disk, DiskFile, Open, is_disk_full};
 use sos::wait::WaitType;
 
-use super::names::{larger_path, new_path, segment_path, segments, spare_path, spares};
+use super::names::{larger_path, new_path, segment_path, segments, spare_path, spares, take_void};
 use super::{LogError, LogOptions};
 use crate::desk::{Desk, Failure};
 use crate::mutant::{Mutant, is_mutant};
-use crate::segment_header::SegmentHeader;
+use crate::segment_header::{SegmentHeader, void_block};
 use crate::{BLOCK_BYTES, Epoch};
 
 /// On a full disk a segment may be smaller by this factor: 1 MiB instead of 64 MiB.
@@ -104,7 +104,12 @@ impl LogFolder {
     pub(super) fn open(disk: Arc<dyn Disk>, options: LogOptions) -> Result<Self, LogError> {
         let folder = &options.folder;
         let mut files = Files { spares: spares(&*disk, folder)?.into(), ..Files::default() };
-        for number in segments(&*disk, folder)? {
+        let mut numbers = segments(&*disk, folder)?;
+        for number in take_void(&*disk, folder, &mut numbers)? {
+            let path = segment_path(folder, number);
+            disk.remove(&path).map_err(LogError::io(&path))?;
+        }
+        for number in numbers {
             let path = segment_path(folder, number);
             let file = disk.open(&path, Open::Read, WaitType::IoCompletion);
             let bytes = file.and_then(|file| file.len()).map_err(LogError::io(&path))?;
@@ -279,17 +284,27 @@ impl LogFolder {
         Ok(true)
     }
 
-    /// Removes segments behind the end of the log, from the last one on, to leave no gap.
+    /// Removes segments behind the end of the log, from the last one on, to leave no gap. Each is made
+    /// void before: see [`take_void`].
     pub(super) fn remove_behind(&self, keep: u64) -> Result<(), LogError> {
         let folder = &self.options.folder;
         self.desk.change(rest, |files| {
             while let Some((number, _)) = files.segments.pop_back_if(|(number, _)| *number > keep) {
                 let path = segment_path(folder, number);
+                if !is_mutant(Mutant::RemovedNotVoid) {
+                    self.make_void(&path).map_err(LogError::io(&path))?;
+                }
                 self.disk.remove(&path).map_err(LogError::io(&path))?;
                 self.disk.sync_folder(folder).map_err(LogError::io(folder))?;
             }
             Ok(())
         })
+    }
+
+    fn make_void(&self, path: &str) -> io::Result<()> {
+        let file = self.disk.open(path, Open::Write, WaitType::IoCompletion)?;
+        file.write_at(0, &void_block())?;
+        file.sync()
     }
 
     /// Makes a segment of what is prepared, or of a spare, or of a new file, which is smaller than

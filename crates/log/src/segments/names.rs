@@ -1,8 +1,12 @@
-//! Names of segments: the number with 20 digits, so that names sort as numbers do.
+//! Names of segments: the number with 20 digits, so that names sort as numbers do. And void segments,
+//! whose names count no more.
 
-use sos::sys::Disk;
+use sos::sys::{Disk, Open};
+use sos::wait::WaitType;
 
 use super::LogError;
+use crate::BLOCK_BYTES;
+use crate::segment_header::void_block;
 
 /// Digits of the largest number of 64 bits.
 const DIGITS: usize = 20;
@@ -51,6 +55,32 @@ fn numbers(disk: &dyn Disk, folder: &str, is_spare: bool) -> Result<Vec<u64>, Lo
 /// Returns the numbers of the segments in a folder, rising.
 pub(super) fn segments(disk: &dyn Disk, folder: &str) -> Result<Vec<u64>, LogError> {
     numbers(disk, folder, false)
+}
+
+/// Takes the void segments off the end of a folder's segments, and returns them, falling.
+///
+/// A start makes the segments behind the end of the log void before it removes them. A removal that
+/// a sync of the folder did not make durable is undone by a loss of power, even after later syncs
+/// were successful; the name that comes back must not be taken for a part of the log.
+pub(super) fn take_void(
+    disk: &dyn Disk,
+    folder: &str,
+    segments: &mut Vec<u64>,
+) -> Result<Vec<u64>, LogError> {
+    let mut taken = Vec::new();
+    while let Some(number) = segments.last().copied() {
+        let path = segment_path(folder, number);
+        let mut block = [0; BLOCK_BYTES];
+        let file = disk.open(&path, Open::Read, WaitType::IoCompletion);
+        let read = file.and_then(|file| file.read_at(0, &mut block));
+        read.map_err(LogError::io(&path))?;
+        if block != void_block() {
+            break;
+        }
+        segments.pop();
+        taken.push(number);
+    }
+    Ok(taken)
 }
 
 /// Returns the numbers of the spares in a folder, rising.

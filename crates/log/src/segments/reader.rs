@@ -11,7 +11,7 @@ use sos::sys::{Disk, DiskFile, Open};
 use sos::wait::WaitType;
 
 use super::LogError;
-use super::names::{segment_path, segments};
+use super::names::{segment_path, segments, take_void};
 use super::replay::OwnedBatch;
 use super::search::{Found, View};
 use crate::batch::{Batch, BatchHeader, decode_batch_header};
@@ -171,6 +171,7 @@ impl LogReader {
         mode: Mode,
     ) -> Result<Self, LogError> {
         let mut segments = segments(&*disk, folder)?;
+        take_void(&*disk, folder, &mut segments)?;
         let first = first_segment.or(segments.first().copied()).ok_or(LogError::NoSegment)?;
         segments.retain(|number| *number >= first);
         let last = *segments.last().ok_or(LogError::NoSegment)?;
