@@ -106,7 +106,9 @@ impl LogFolder {
         let mut files = Files { spares: spares(&*disk, folder)?.into(), ..Files::default() };
         let mut numbers = segments(&*disk, folder)?;
         for number in take_void(&*disk, folder, &mut numbers)? {
+            // Again, since a sync that failed may have left it void in memory only.
             let path = segment_path(folder, number);
+            make_void(&*disk, &path).map_err(LogError::io(&path))?;
             disk.remove(&path).map_err(LogError::io(&path))?;
         }
         for number in numbers {
@@ -292,19 +294,13 @@ impl LogFolder {
             while let Some((number, _)) = files.segments.pop_back_if(|(number, _)| *number > keep) {
                 let path = segment_path(folder, number);
                 if !is_mutant(Mutant::RemovedNotVoid) {
-                    self.make_void(&path).map_err(LogError::io(&path))?;
+                    make_void(&*self.disk, &path).map_err(LogError::io(&path))?;
                 }
                 self.disk.remove(&path).map_err(LogError::io(&path))?;
                 self.disk.sync_folder(folder).map_err(LogError::io(folder))?;
             }
             Ok(())
         })
-    }
-
-    fn make_void(&self, path: &str) -> io::Result<()> {
-        let file = self.disk.open(path, Open::Write, WaitType::IoCompletion)?;
-        file.write_at(0, &void_block())?;
-        file.sync()
     }
 
     /// Makes a segment of what is prepared, or of a spare, or of a new file, which is smaller than
@@ -436,6 +432,13 @@ impl LogFolder {
             Err(error) => Err(LogError::Io { path, error }),
         }
     }
+}
+
+/// Makes a segment void, durably.
+fn make_void(disk: &dyn Disk, path: &str) -> io::Result<()> {
+    let file = disk.open(path, Open::Write, WaitType::IoCompletion)?;
+    file.write_at(0, &void_block())?;
+    file.sync()
 }
 
 /// Iterates over sizes of a file, the largest first: each is half of the one before.
