@@ -12,7 +12,7 @@ pub const SEGMENT_HEADER_BYTES: usize = 128;
 pub const FORMAT_VERSION: u32 = 1;
 
 const MAGIC: &[u8; 8] = b"CWLOGSEG";
-/// The start of the first block of a void segment; the rest of the block is zero.
+/// The start of the second block of a void segment. Its number follows, and zeros.
 const VOID: &[u8; 8] = b"CWLOGOLD";
 const CRC_AT: usize = SEGMENT_HEADER_BYTES - 4;
 
@@ -35,10 +35,12 @@ pub struct SegmentHeader {
     pub last_epoch: Epoch,
 }
 
-/// Returns the first block of a void segment: one that is being removed. docs/log-format.md, "Segment".
-pub(crate) fn void_block() -> [u8; BLOCK_BYTES] {
+/// Returns the second block of a void segment: one that is being removed. docs/log-format.md, "Segment".
+/// The header stays, so that a write that fails leaves a segment that a start can remove.
+pub(crate) fn void_block(number: u64) -> [u8; BLOCK_BYTES] {
     let mut block = [0; BLOCK_BYTES];
     block[..8].copy_from_slice(VOID);
+    block[8..16].copy_from_slice(&number.to_le_bytes());
     block
 }
 

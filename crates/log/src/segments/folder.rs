@@ -108,7 +108,7 @@ impl LogFolder {
         for number in take_void(&*disk, folder, &mut numbers)? {
             // Again, since a sync that failed may have left it void in memory only.
             let path = segment_path(folder, number);
-            make_void(&*disk, &path).map_err(LogError::io(&path))?;
+            make_void(&*disk, folder, number)?;
             disk.remove(&path).map_err(LogError::io(&path))?;
         }
         for number in numbers {
@@ -294,7 +294,7 @@ impl LogFolder {
             while let Some((number, _)) = files.segments.pop_back_if(|(number, _)| *number > keep) {
                 let path = segment_path(folder, number);
                 if !is_mutant(Mutant::RemovedNotVoid) {
-                    make_void(&*self.disk, &path).map_err(LogError::io(&path))?;
+                    make_void(&*self.disk, folder, number)?;
                 }
                 self.disk.remove(&path).map_err(LogError::io(&path))?;
                 self.disk.sync_folder(folder).map_err(LogError::io(folder))?;
@@ -434,11 +434,18 @@ impl LogFolder {
     }
 }
 
-/// Makes a segment void, durably.
-fn make_void(disk: &dyn Disk, path: &str) -> io::Result<()> {
-    let file = disk.open(path, Open::Write, WaitType::IoCompletion)?;
-    file.write_at(0, &void_block())?;
-    file.sync()
+/// Makes a segment void, durably. One that has no room for a batch has nothing to hide.
+fn make_void(disk: &dyn Disk, folder: &str, number: u64) -> Result<(), LogError> {
+    let path = segment_path(folder, number);
+    let make = || {
+        let file = disk.open(&path, Open::Write, WaitType::IoCompletion)?;
+        if file.len()? < 2 * BLOCK_BYTES as u64 {
+            return Ok(());
+        }
+        file.write_at(BLOCK_BYTES as u64, &void_block(number))?;
+        file.sync()
+    };
+    make().map_err(LogError::io(&path))
 }
 
 /// Iterates over sizes of a file, the largest first: each is half of the one before.

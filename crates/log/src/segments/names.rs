@@ -72,9 +72,9 @@ pub(super) fn take_void(
         let path = segment_path(folder, number);
         let mut block = [0; BLOCK_BYTES];
         let file = disk.open(&path, Open::Read, WaitType::IoCompletion);
-        let read = file.and_then(|file| file.read_at(0, &mut block));
+        let read = file.and_then(|file| file.read_at(BLOCK_BYTES as u64, &mut block));
         read.map_err(LogError::io(&path))?;
-        if block != void_block() {
+        if block != void_block(number) {
             break;
         }
         segments.pop();
