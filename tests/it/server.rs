@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// The password of `sa` in all tests.
 pub(crate) const PASSWORD: &str = "Secret-Word1";
 /// How long anything may take before a test gives up on it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 

@@ -53,7 +53,7 @@ fn chains() -> Vec<Case> {
         chain("OR chain of keys", "SELECT * FROM t WHERE ", |at| format!("id = {at}"), " OR "),
         chain("AND chain", "SELECT * FROM t WHERE ", |at| format!("v <> {at}"), " AND "),
         chain("AND chain of keys", "SELECT * FROM t WHERE ", |at| format!("id > {at}"), " AND "),
-        chain("+ chain of numbers", "SELECT v + ", |at| at.to_string(), " + "),
+        chain("+ chain of numbers", "DECLARE @v int = 1; SELECT @v + ", |at| at.to_string(), " + "),
         chain("+ chain of texts", "SELECT 'x' + ", |at| format!("'{at}'"), " + "),
         chain("+ chain of columns", "SELECT 1 + ", |_| "1".to_owned(), " + "),
         chain("UNION ALL chain", "", |at| format!("SELECT {at}"), " UNION ALL "),
