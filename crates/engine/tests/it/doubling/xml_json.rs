@@ -192,7 +192,8 @@ fn written() -> Vec<Case> {
     let of = |form: &'static str| {
         move |n: usize| {
             format!(
-                "DECLARE @r nvarchar(max) = (SELECT value AS a, N'x' AS b FROM GENERATE_SERIES(1, {n}) g {form}); \
+                "DECLARE @r nvarchar(max) = CONVERT(nvarchar(max), \
+                 (SELECT value AS a, N'x' AS b FROM GENERATE_SERIES(1, {n}) g {form})); \
                  SELECT LEN(@r)"
             )
         }
