@@ -100,7 +100,7 @@ impl KeyTable {
         self.insert_slotted(keys.as_chunks::<WIDTH>().0.iter().copied(), numbers);
     }
 
-    /// As [`Self::insert_all`], for keys of which some may not have a place of their own.
+    /// As [`Self::insert_all`], for keys of which some may be in slots.
     #[inline]
     fn insert_slotted<K: AsRef<[u64]> + Copy + PartialEq>(
         &mut self,
@@ -140,7 +140,7 @@ impl KeyTable {
         self.find_slotted(keys.as_chunks::<WIDTH>().0.iter().copied(), numbers);
     }
 
-    /// As [`Self::find_all`], for a table of which some keys do not have a place of their own.
+    /// As [`Self::find_all`], for a table that has keys in slots.
     #[inline]
     fn find_slotted<K: AsRef<[u64]> + Copy + PartialEq>(
         &self,
@@ -234,7 +234,7 @@ impl KeyTable {
         }
     }
 
-    /// Makes the slots again, with those of the keys that have no place of their own.
+    /// Makes the slots again, with the keys that have no direct place.
     fn fill_slots(&mut self, count: usize) {
         self.slots.clear();
         self.slots.resize(count, 0);
