@@ -57,7 +57,7 @@ struct Call<'p> {
     loads: Option<Vec<(usize, Register)>>,
     /// Of a SUM, the number that is added to each value; the arguments are without it.
     added: i64,
-    /// An earlier call with the same accumulators: a SUM of the same values.
+    /// An earlier call with the same accumulators: a SUM or an AVG of the same values.
     twin: Option<usize>,
 }
 
@@ -173,8 +173,25 @@ impl<'p> Call<'p> {
 
     /// Returns whether this is a SUM of all rows with typed accumulators.
     fn is_plain_sum(&self) -> bool {
+        self.call.function.name == "SUM" && self.is_of_all_rows()
+    }
+
+    /// Returns whether this has typed accumulators, to which the argument of every row is added.
+    fn is_of_all_rows(&self) -> bool {
         let is_whole = !self.call.distinct && self.filter.is_none() && self.call.filter.is_none();
-        self.call.function.name == "SUM" && is_whole && self.loads.is_none()
+        is_whole && self.loads.is_none()
+    }
+
+    /// Returns the column that this is the SUM or the AVG of.
+    fn summed_column(&self) -> Option<Register> {
+        let is_sum = matches!(self.call.function.name, "SUM" | "AVG") && self.is_of_all_rows();
+        match &self.call.arguments[..] {
+            [argument] if is_sum => match without_widening(argument).kind {
+                ExprKind::Column(register) => Some(register),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     fn state(&self) -> State {
@@ -340,9 +357,14 @@ fn find_twins(calls: &mut [Call<'_>]) {
         _ => None,
     };
     for place in 1..calls.len() {
-        let Some(column) = summed(&calls[place]) else { continue };
         let (before, rest) = calls.split_at_mut(place);
-        rest[0].twin = before.iter().position(|call| summed(call) == Some(column));
+        rest[0].twin = if let Some(column) = summed(&rest[0]) {
+            before.iter().position(|call| summed(call) == Some(column))
+        } else if let Some(column) = rest[0].summed_column() {
+            before.iter().position(|call| call.summed_column() == Some(column))
+        } else {
+            None
+        };
     }
 }
 
@@ -649,11 +671,17 @@ impl Set {
         group: usize,
         cx: &mut Cx<'_>,
     ) -> Result<Value> {
-        let state = match self.states[call] {
-            State::Twin(twin) => twin,
-            State::Typed(..) | State::Rows(_) => call,
+        let (state, is_twin) = match self.states[call] {
+            State::Twin(twin) => (twin, true),
+            State::Typed(..) | State::Rows(_) => (call, false),
         };
         match &mut self.states[state] {
+            State::Typed(totals, _) if is_twin => {
+                totals.grow(self.groups);
+                cx.null_eliminated |= totals.saw_null();
+                let average = plan.function.name == "AVG";
+                totals.finish_sum(group, self.added[call], average, &plan.ty.data_type)
+            }
             State::Typed(totals, _) => {
                 totals.grow(self.groups);
                 cx.null_eliminated |= totals.saw_null();

@@ -22,6 +22,7 @@ mod adapt;
 mod aggregate;
 mod bulk;
 mod distinct;
+mod few_groups;
 mod filter;
 mod hash_join;
 mod index_join;

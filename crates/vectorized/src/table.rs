@@ -7,7 +7,8 @@
 //! words: the keys themselves, `width` words each, by number
 //! ```
 //! Keys are words, never bytes: `keys.rs` encodes values as words. So a look-up compares a tag and
-//! a few words, whatever the types of the key.
+//! a few words, whatever the types of the key. Keys of up to four words are arrays, so that hashing
+//! and comparing them is a few instructions without a loop or a call.
 
 /// The result of a look-up for a key that is not in the table.
 pub(super) const NONE: u32 = u32::MAX;
@@ -15,7 +16,7 @@ pub(super) const NONE: u32 = u32::MAX;
 const SLOTS_MIN: usize = if cfg!(test) { 4 } else { 1024 };
 
 /// Keys of one word below this may have a place that no other key has, and need no hash.
-const DIRECT_MAX: usize = 1 << 22;
+const DIRECT_MAX: usize = 1 << 24;
 /// Places that a table may have for each key, beyond [`DIRECT_FREE`].
 const DIRECT_PER_KEY: usize = 8;
 /// Places that a table may have however few its keys are.
@@ -33,6 +34,8 @@ pub(super) struct KeyTable {
     /// the numbers of strings. They are in no slot.
     direct: Vec<u32>,
     len: usize,
+    /// Number of keys that are in slots.
+    slotted: usize,
     probes: Probes,
 }
 
@@ -51,7 +54,7 @@ impl KeyTable {
     pub(super) fn new(width: usize) -> Self {
         let slots = vec![0; SLOTS_MIN];
         let (words, direct) = (Vec::new(), Vec::new());
-        Self { width, words, slots, direct, len: 0, probes: Probes::default() }
+        Self { width, words, slots, direct, len: 0, slotted: 0, probes: Probes::default() }
     }
 
     /// Returns the number of keys.
@@ -72,9 +75,11 @@ impl KeyTable {
 
     /// Appends the number of each of `rows` keys to `numbers`; adds new keys.
     pub(super) fn insert_all(&mut self, keys: &[u64], rows: usize, numbers: &mut Vec<u32>) {
-        self.reserve(rows);
         match self.width {
-            0 => numbers.extend((0..rows).map(|_| self.insert(&[], hash(&[])))),
+            0 => {
+                self.reserve(1);
+                numbers.extend((0..rows).map(|_| self.insert(&[], hash(&[]))));
+            }
             1 => {
                 self.make_direct(keys);
                 if self.are_direct(keys) {
@@ -82,46 +87,78 @@ impl KeyTable {
                         self.insert_direct(key)
                     });
                 }
-                let mut probes = std::mem::take(&mut self.probes);
-                self.read_ahead(keys, &mut probes);
-                in_runs(keys.iter().copied(), numbers, |key, row| match self.direct_at(key) {
-                    Some(_) => self.insert_direct(key),
-                    None => probes
-                        .found(row, &[key], &self.words)
-                        .unwrap_or_else(|| self.insert(&[key], probes.hash(row, &[key]))),
-                });
-                self.probes = probes;
+                self.insert_arrays::<1>(keys, numbers);
             }
-            width => {
-                let mut probes = std::mem::take(&mut self.probes);
-                self.read_ahead(keys, &mut probes);
-                in_runs(keys.chunks_exact(width), numbers, |key, row| {
-                    let found = probes.found(row, key, &self.words);
-                    found.unwrap_or_else(|| self.insert(key, probes.hash(row, key)))
-                });
-                self.probes = probes;
-            }
+            2 => self.insert_arrays::<2>(keys, numbers),
+            3 => self.insert_arrays::<3>(keys, numbers),
+            4 => self.insert_arrays::<4>(keys, numbers),
+            width => self.insert_slotted(keys.chunks_exact(width), numbers),
         }
+    }
+
+    fn insert_arrays<const WIDTH: usize>(&mut self, keys: &[u64], numbers: &mut Vec<u32>) {
+        self.insert_slotted(keys.as_chunks::<WIDTH>().0.iter().copied(), numbers);
+    }
+
+    /// As [`Self::insert_all`], for keys of which some may be in slots.
+    #[inline]
+    fn insert_slotted<K: AsRef<[u64]> + Copy + PartialEq>(
+        &mut self,
+        keys: impl ExactSizeIterator<Item = K> + Clone,
+        numbers: &mut Vec<u32>,
+    ) {
+        self.reserve(keys.len());
+        let mut probes = std::mem::take(&mut self.probes);
+        self.read_ahead(keys.clone(), &mut probes);
+        in_runs(keys, numbers, |key, row| {
+            let key = key.as_ref();
+            if key.len() == 1 && self.direct_at(key[0]).is_some() {
+                return self.insert_direct(key[0]);
+            }
+            let found = probes.found(row, key, &self.words);
+            found.unwrap_or_else(|| self.insert(key, probes.hash(row, key)))
+        });
+        self.probes = probes;
     }
 
     /// Appends the number of each key to `numbers`, [`NONE`] for a key that is not in the table.
     pub(super) fn find_all(&self, keys: &[u64], rows: usize, numbers: &mut Vec<u32>) {
-        if self.width == 0 {
-            return numbers.extend((0..rows).map(|_| self.find(&[], hash(&[]))));
+        match self.width {
+            0 => numbers.extend((0..rows).map(|_| self.find(&[], hash(&[])))),
+            1 if self.slotted == 0 => numbers.extend(keys.iter().map(|key| {
+                self.direct_at(*key).map_or(NONE, |place| self.direct[place].wrapping_sub(1))
+            })),
+            1 => self.find_arrays::<1>(keys, numbers),
+            2 => self.find_arrays::<2>(keys, numbers),
+            3 => self.find_arrays::<3>(keys, numbers),
+            4 => self.find_arrays::<4>(keys, numbers),
+            width => self.find_slotted(keys.chunks_exact(width), numbers),
         }
+    }
+
+    fn find_arrays<const WIDTH: usize>(&self, keys: &[u64], numbers: &mut Vec<u32>) {
+        self.find_slotted(keys.as_chunks::<WIDTH>().0.iter().copied(), numbers);
+    }
+
+    /// As [`Self::find_all`], for a table that has keys in slots.
+    #[inline]
+    fn find_slotted<K: AsRef<[u64]> + Copy + PartialEq>(
+        &self,
+        keys: impl ExactSizeIterator<Item = K> + Clone,
+        numbers: &mut Vec<u32>,
+    ) {
         let mut probes = Probes::default();
-        self.read_ahead(keys, &mut probes);
-        let find = |key: &[u64], row| {
+        self.read_ahead(keys.clone(), &mut probes);
+        in_runs(keys, numbers, |key, row| {
+            let key = key.as_ref();
+            if key.len() == 1
+                && let Some(place) = self.direct_at(key[0])
+            {
+                return self.direct[place].wrapping_sub(1);
+            }
             let found = probes.found(row, key, &self.words);
             found.unwrap_or_else(|| self.find(key, probes.hash(row, key)))
-        };
-        match self.width {
-            1 => in_runs(keys.iter().copied(), numbers, |key, row| match self.direct_at(key) {
-                Some(place) => self.direct[place].wrapping_sub(1),
-                None => find(&[key], row),
-            }),
-            width => in_runs(keys.chunks_exact(width), numbers, find),
-        }
+        });
     }
 
     /// Makes places for the small ones of these keys of one word, as far as there are keys for them.
@@ -134,12 +171,16 @@ impl KeyTable {
             return;
         }
         self.direct.resize(wanted, 0);
+        if self.slotted == 0 {
+            return;
+        }
         // Those that had a slot so far are found at their new places from now on.
         for (key, number) in self.words.iter().zip(1..) {
             if let Some(place) = self.direct_at(*key) {
                 self.direct[place] = number;
             }
         }
+        self.fill_slots(self.slots.len());
     }
 
     fn are_direct(&self, keys: &[u64]) -> bool {
@@ -167,15 +208,13 @@ impl KeyTable {
 
     /// Reads the first slot of each key, and the first word of the key that it names, if the table
     /// is large.
-    fn read_ahead(&self, keys: &[u64], probes: &mut Probes) {
+    #[inline]
+    fn read_ahead<K: AsRef<[u64]>>(&self, keys: impl Iterator<Item = K>, probes: &mut Probes) {
         probes.hashes.clear();
         if self.slots.len() < AHEAD_SLOTS {
             return;
         }
-        match self.width {
-            1 => probes.hashes.extend(keys.iter().map(|key| hash(&[*key]))),
-            width => probes.hashes.extend(keys.chunks_exact(width).map(hash)),
-        }
+        probes.hashes.extend(keys.map(|key| hash(key.as_ref())));
         probes.slots.clear();
         probes.slots.extend(probes.hashes.iter().map(|hash| self.slots[self.place(*hash)]));
         probes.words.clear();
@@ -187,14 +226,19 @@ impl KeyTable {
         probes.words.extend(probes.slots.iter().map(first));
     }
 
-    /// Makes room for `more` new keys.
+    /// Makes room for `more` new keys in slots.
     fn reserve(&mut self, more: usize) {
-        let wanted = ((self.len + more) * 2).next_power_of_two();
-        if wanted <= self.slots.len() {
-            return;
+        let wanted = ((self.slotted + more) * 2).next_power_of_two();
+        if wanted > self.slots.len() {
+            self.fill_slots(wanted);
         }
+    }
+
+    /// Makes the slots again, with the keys that have no direct place.
+    fn fill_slots(&mut self, count: usize) {
         self.slots.clear();
-        self.slots.resize(wanted, 0);
+        self.slots.resize(count, 0);
+        self.slotted = 0;
         for number in 0..self.len {
             let key = &self.words[number * self.width..][..self.width];
             if self.width == 1 && self.direct_at(key[0]).is_some() {
@@ -206,6 +250,7 @@ impl KeyTable {
                 place = (place + 1) & (self.slots.len() - 1);
             }
             self.slots[place] = slot(hash, number);
+            self.slotted += 1;
         }
     }
 
@@ -218,6 +263,7 @@ impl KeyTable {
                 self.slots[place] = slot(hash, self.len);
                 self.words.extend_from_slice(key);
                 self.len += 1;
+                self.slotted += 1;
                 return number_of(self.slots[place]);
             }
             if found >> 32 == hash & TAG && self.is(number_of(found), key) {
@@ -332,7 +378,7 @@ mod tests {
 
     #[test]
     fn equal_keys_have_one_number_and_others_another() {
-        for width in [1, 2, 3] {
+        for width in [1, 2, 3, 4, 5] {
             let mut table = KeyTable::new(width);
             let mut model: HashMap<Vec<u64>, u32> = HashMap::new();
             let mut numbers = Vec::new();
@@ -380,12 +426,29 @@ mod tests {
             keys.extend(more);
         }
         assert!(!table.direct.is_empty() && table.direct.len() < 300 * 37);
+        let without_place = table.words.iter().filter(|key| table.direct_at(**key).is_none());
+        assert_eq!(table.slotted, without_place.count());
+        assert_eq!(table.slots.iter().filter(|slot| **slot != 0).count(), table.slotted);
         let mut found = Vec::new();
         table.find_all(&keys, keys.len(), &mut found);
         assert!(keys.iter().zip(found).all(|(key, number)| model[key] == number));
         let mut unknown = Vec::new();
         table.find_all(&[301, 5 << 20, u64::MAX - 1], 3, &mut unknown);
         assert_eq!(unknown, [NONE; 3]);
+    }
+
+    #[test]
+    fn keys_that_all_have_places_take_no_slots() {
+        let mut table = KeyTable::new(1);
+        let keys: Vec<u64> = (0..20_000).map(|n| n * 3).collect();
+        let mut numbers = Vec::new();
+        for part in keys.chunks(100) {
+            table.insert_all(part, part.len(), &mut numbers);
+        }
+        assert_eq!(table.slotted, 0);
+        let mut found = Vec::new();
+        table.find_all(&[0, 1, 3, 59_997, 59_998, 60_000, u64::MAX], 7, &mut found);
+        assert_eq!(found, [0, NONE, 1, 19_999, NONE, NONE, NONE]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use types::compare;
 use types::value::ColumnType;
 use types::{Collation, DataType, Decimal, Error, Msg, Result, Value};
 
+use super::few_groups;
 use functions::{Total, finish_total};
 
 /// The accumulators of one aggregate, for all groups.
@@ -51,6 +52,14 @@ pub(super) enum Totals {
 pub(super) struct Sum {
     total: i128,
     rows: i64,
+}
+
+impl Sum {
+    #[inline]
+    fn add(&mut self, total: i64, rows: i64) {
+        self.total += i128::from(total);
+        self.rows += rows;
+    }
 }
 
 /// Totals of an argument over many rows.
@@ -261,7 +270,37 @@ impl Totals {
                 let rows = i32::try_from(rows[group]);
                 rows.map(Value::Int).map_err(|_| Error::from(Msg::ArithmeticOverflow("int")))
             }
-            Self::Sum { sums, scale, ty, average, .. } => {
+            Self::Sum { ty, average, .. } => {
+                let (ty, average) = (*ty, *average);
+                self.finish_sum(group, added, average, &ty)
+            }
+            Self::Float { average, .. } => {
+                let average = *average;
+                self.finish_sum(group, added, average, &DataType::Float)
+            }
+            Self::Extreme { best, .. } => Ok(std::mem::take(&mut best[group])),
+            Self::Word { best, form, .. } => {
+                Ok(best[group].map_or(Value::Null, |word| value_of(form, word)))
+            }
+        }
+    }
+
+    /// As [`Self::finish`], as the SUM or the AVG of the same values whose result has type `ty`.
+    ///
+    /// # Errors
+    /// 8115 if it does not fit its type.
+    ///
+    /// # Panics
+    /// If these are not the accumulators of a SUM or an AVG.
+    pub(super) fn finish_sum(
+        &self,
+        group: usize,
+        added: i64,
+        average: bool,
+        ty: &DataType,
+    ) -> Result<Value> {
+        let (total, rows) = match self {
+            Self::Sum { sums, scale, .. } => {
                 let Sum { total, rows } = sums[group];
                 let total = match ty {
                     DataType::Decimal { .. } => {
@@ -269,17 +308,14 @@ impl Totals {
                     }
                     _ => Total::Whole(total + i128::from(added) * i128::from(rows)),
                 };
-                finish_total(&total, rows, *average, ty)
+                (total, rows)
             }
-            Self::Float { sums, average, .. } => {
-                let (total, rows) = sums[group];
-                finish_total(&Total::Float(total), rows, *average, &DataType::Float)
+            Self::Float { sums, .. } => (Total::Float(sums[group].0), sums[group].1),
+            Self::Count { .. } | Self::Extreme { .. } | Self::Word { .. } => {
+                unreachable!("only sums have twins")
             }
-            Self::Extreme { best, .. } => Ok(std::mem::take(&mut best[group])),
-            Self::Word { best, form, .. } => {
-                Ok(best[group].map_or(Value::Null, |word| value_of(form, word)))
-            }
-        }
+        };
+        finish_total(&total, rows, average, ty)
     }
 
     fn add_words(&mut self, groups: Groups<'_>, vector: &Vector) {
@@ -322,6 +358,9 @@ fn each<T>(numbers: &[u32], more: Vec<T>, mut add: impl FnMut(usize, T)) {
 }
 
 fn count(rows: &mut [i64], groups: Groups<'_>) {
+    if few_groups::is_worthwhile(groups) {
+        return few_groups::count(groups, rows);
+    }
     groups.selection.for_each(|row| rows[groups.numbers[row] as usize] += 1);
 }
 
@@ -329,14 +368,27 @@ fn count(rows: &mut [i64], groups: Groups<'_>) {
 const DECIMAL_END: u128 = 10_u128.pow(38);
 
 fn add_whole(sums: &mut [Sum], to: u8, groups: Groups<'_>, vector: &Vector) -> Result<()> {
+    let is_worthwhile = few_groups::is_worthwhile(groups);
     macro_rules! each {
         ($rows:expr) => {
-            groups.selection.for_each(|row| {
-                let sum = &mut sums[groups.numbers[row] as usize];
-                // The sum of 2^63 values of 64 bits fits.
-                sum.total += i128::from($rows[row]);
-                sum.rows += 1;
-            })
+            if is_worthwhile
+                && few_groups::are_small(groups.selection, |row| {
+                    few_groups::bits_of(i64::from($rows[row]))
+                })
+            {
+                few_groups::add(
+                    groups,
+                    |row| i64::from($rows[row]),
+                    |group, total, rows| {
+                        sums[group].add(total, rows);
+                    },
+                );
+            } else {
+                groups.selection.for_each(|row| {
+                    // The sum of 2^63 values of 64 bits fits.
+                    sums[groups.numbers[row] as usize].add(i64::from($rows[row]), 1);
+                });
+            }
         };
     }
     match vector.data() {
@@ -344,6 +396,23 @@ fn add_whole(sums: &mut [Sum], to: u8, groups: Groups<'_>, vector: &Vector) -> R
         Data::BigInt(rows) | Data::Money(rows) => each!(rows),
         Data::ShortDecimal { digits, scale, .. } if *scale == to => each!(digits),
         Data::Decimal { digits, scale, .. } if *scale == to => {
+            // A sum that overflows in the middle of a batch does so even if it would fit at its end.
+            let end = DECIMAL_END - few_groups::SUM_MAX;
+            let bits = |row: usize| u64::try_from(digits[row] ^ digits[row] >> 127);
+            if is_worthwhile
+                && sums.iter().all(|sum| sum.total.unsigned_abs() < end)
+                && few_groups::are_small(groups.selection, |row| bits(row).unwrap_or(u64::MAX))
+            {
+                #[expect(clippy::cast_possible_truncation, reason = "the number is small")]
+                few_groups::add(
+                    groups,
+                    |row| digits[row] as i64,
+                    |group, total, rows| {
+                        sums[group].add(total, rows);
+                    },
+                );
+                return Ok(());
+            }
             return groups.selection.try_for_each(|row| {
                 add_decimal(&mut sums[groups.numbers[row] as usize], digits[row])
             });

@@ -115,6 +115,16 @@ impl ByteRows {
         self.end_row();
     }
 
+    /// Appends a row of `source`.
+    ///
+    /// # Panics
+    /// As [`Self::push`], and if `source` has no such row.
+    #[inline]
+    pub fn push_row(&mut self, source: &Self, row: usize) {
+        let start = if row == 0 { 0 } else { source.ends[row - 1] };
+        self.push_part(&source.arena, start as usize, source.ends[row] as usize);
+    }
+
     /// Reserves memory for rows and bytes.
     #[inline]
     pub fn reserve(&mut self, rows: usize, bytes: usize) {

@@ -9,8 +9,8 @@ use crate::Value;
 trait Rows {
     /// Calls `see` with the number of each row.
     fn each(&self, see: impl FnMut(usize));
-    /// Returns the number of rows.
-    fn count(&self) -> usize;
+    /// Appends these rows of `from` to `to`.
+    fn copy<T: Copy>(&self, from: &[T], to: &mut Vec<T>);
 }
 
 impl Rows for Selection {
@@ -18,8 +18,11 @@ impl Rows for Selection {
         self.for_each(see);
     }
 
-    fn count(&self) -> usize {
-        self.len()
+    fn copy<T: Copy>(&self, from: &[T], to: &mut Vec<T>) {
+        match self.list() {
+            None => to.extend_from_slice(&from[..self.len()]),
+            Some(rows) => to.extend(rows.iter().map(|row| from[usize::from(*row)])),
+        }
     }
 }
 
@@ -28,8 +31,8 @@ impl Rows for [u32] {
         self.iter().for_each(|row| see(*row as usize));
     }
 
-    fn count(&self) -> usize {
-        self.len()
+    fn copy<T: Copy>(&self, from: &[T], to: &mut Vec<T>) {
+        to.extend(self.iter().map(|row| from[*row as usize]));
     }
 }
 
@@ -103,10 +106,9 @@ impl Vector {
     /// Copies data of one form. Returns `false` and changes nothing if the forms differ.
     fn append_data<R: Rows + ?Sized>(&mut self, source: &Data, rows: &R) -> bool {
         macro_rules! copy {
-            ($to:expr, $from:expr) => {{
-                $to.reserve(rows.count());
-                rows.each(|row| $to.push($from[row]));
-            }};
+            ($to:expr, $from:expr) => {
+                rows.copy($from, $to)
+            };
         }
         match (&mut self.data, source) {
             (Data::Bit(to), Data::Bit(from)) => copy!(to, from),
@@ -137,7 +139,8 @@ impl Vector {
                 if !to.has_room(bytes) {
                     return false;
                 }
-                rows.each(|row| to.push(from.get(row)));
+                to.reserve(0, bytes);
+                rows.each(|row| to.push_row(from, row));
             }
             _ => return false,
         }

@@ -23,6 +23,8 @@ pub(super) struct Built {
     /// For each row, the previous row with the same key.
     pub(super) next: Vec<u32>,
     pub(super) is_unique: bool,
+    /// Whether the only row of each key has the key's number.
+    rows_are_numbers: bool,
     /// The rows, followed by a row of NULLs.
     pub(super) store: Store,
     /// Its share of the query's memory grant, as long as it exists.
@@ -36,6 +38,7 @@ impl Built {
             heads: Vec::new(),
             next: Vec::new(),
             is_unique: true,
+            rows_are_numbers: true,
             store,
             charge: None,
         }
@@ -51,6 +54,13 @@ impl Built {
         keeps_all: bool,
     ) {
         self.heads.resize(self.numbers.len(), NONE);
+        if without.is_empty() {
+            numbers.iter().for_each(|number| self.chain(*number));
+            self.store.push(batch, &batch.selection);
+            return;
+        }
+        // A key with a NULL may have a number, but it has no row to be found.
+        self.rows_are_numbers = false;
         let mut without = without.iter().copied().peekable();
         let mut kept = Selection::default();
         kept.clear();
@@ -60,16 +70,23 @@ impl Built {
                 continue;
             }
             kept.push(row);
-            let this = u32::try_from(self.next.len()).expect("a join keeps fewer than 2^32 rows");
-            if !is_whole {
+            if is_whole {
+                self.chain(*number);
+            } else {
                 self.next.push(NONE);
-                continue;
             }
-            let last = std::mem::replace(&mut self.heads[*number as usize], this);
-            self.is_unique &= last == NONE;
-            self.next.push(last);
         }
         self.store.push(batch, &kept);
+    }
+
+    /// Adds the next row to the chain of its key.
+    #[inline]
+    fn chain(&mut self, number: u32) {
+        let this = u32::try_from(self.next.len()).expect("a join keeps fewer than 2^32 rows");
+        let last = std::mem::replace(&mut self.heads[number as usize], this);
+        self.is_unique &= last == NONE;
+        self.rows_are_numbers &= number == this;
+        self.next.push(last);
     }
 
     /// Finds the last row with each key; `NONE` if there is none.
@@ -77,6 +94,9 @@ impl Built {
         found.clear();
         self.numbers.find_all(&keys.words, keys.rows, found);
         keys.without.iter().for_each(|place| found[*place] = NONE);
+        if self.rows_are_numbers {
+            return;
+        }
         for number in found {
             // NONE is greater than all key numbers.
             *number = self.heads.get(*number as usize).copied().unwrap_or(NONE);

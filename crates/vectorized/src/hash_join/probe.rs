@@ -148,6 +148,9 @@ impl<'p> Probe<'p> {
         let is_inner = self.kind == JoinKind::Inner;
         let null_row = self.table.null_row();
         self.scratch.pairs.clear();
+        if self.table.is_unique && self.kind != JoinKind::Full {
+            return self.give_single_pairs(batch, cx, rows, receive);
+        }
         for place in 0..self.scratch.found.len() {
             let row = row_at(&batch.selection, place);
             let mut next = self.scratch.found[place];
@@ -173,6 +176,36 @@ impl<'p> Probe<'p> {
             }
         }
         self.flush(batch, cx, rows, receive)
+    }
+
+    /// As [`Self::give_pairs`], where no key has two rows: reads no chain.
+    fn give_single_pairs(
+        &mut self,
+        batch: &Batch,
+        cx: &mut Cx<'_>,
+        rows: &mut Rows<'p>,
+        receive: Receive<'_, 'p>,
+    ) -> Result<Flow> {
+        let null_row = self.table.null_row();
+        for first in (0..self.scratch.found.len()).step_by(BATCH_ROWS) {
+            let end = self.scratch.found.len().min(first + BATCH_ROWS);
+            let places = (first..end).zip(&self.scratch.found[first..end]);
+            if self.kind == JoinKind::Inner {
+                let matching = places.filter(|(_, found)| **found != NONE);
+                matching.for_each(|(place, found)| {
+                    self.scratch.pairs.push(row_at(&batch.selection, place), *found);
+                });
+            } else {
+                places.for_each(|(place, found)| {
+                    let right = if *found == NONE { null_row } else { *found };
+                    self.scratch.pairs.push(row_at(&batch.selection, place), right);
+                });
+            }
+            if self.flush(batch, cx, rows, receive)? == Flow::Enough {
+                return Ok(Flow::Enough);
+            }
+        }
+        Ok(Flow::More)
     }
 
     /// Passes the pairs on.

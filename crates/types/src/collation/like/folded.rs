@@ -72,7 +72,7 @@ struct Program {
 #[derive(Clone, Debug)]
 enum Run {
     /// Each token is one class.
-    Literal(Vec<u8>),
+    Literal(Literal),
     /// Each token is a set of classes.
     Sets(Vec<[bool; 256]>),
 }
@@ -91,8 +91,14 @@ impl Program {
             *class = u8::try_from(known).expect("256 bytes have at most 256 weights");
         }
         let is_plain = (0..=u8::MAX).eq(classes.iter().copied());
+        let mut commonness = [0; 256];
+        for (byte, class) in (0..=u8::MAX).zip(classes.iter()) {
+            let most = &mut commonness[usize::from(*class)];
+            *most = commonness_of(byte).max(*most);
+        }
         let runs = tokens.split(|token| matches!(token, Token::AnyRun));
-        Self { classes, is_plain, runs: runs.map(|run| Run::new(run, &of_class)).collect() }
+        let runs = runs.map(|run| Run::new(run, &of_class, &commonness)).collect();
+        Self { classes, is_plain, runs }
     }
 
     /// Matches a folded text; the blanks behind `len` need not match.
@@ -114,23 +120,94 @@ impl Program {
     }
 }
 
-/// Finds the leftmost place at or behind `from` where two bytes follow each other, eight places at
-/// a time.
-fn find_pair(text: &[u8], from: usize, [first, second]: [u8; 2]) -> Option<usize> {
-    const SPREAD: u64 = 0x0101_0101_0101_0101;
-    let (firsts, seconds) = (u64::from(first) * SPREAD, u64::from(second) * SPREAD);
-    let word = |at: usize| text.get(at..)?.first_chunk::<8>().map(|c| u64::from_le_bytes(*c));
-    let mut at = from;
-    while let (Some(here), Some(next)) = (word(at), word(at + 1)) {
-        let hits = zero_bytes(here ^ firsts) & zero_bytes(next ^ seconds);
-        if hits != 0 {
-            // The lowest byte of the word is the first; the quotient is below 8.
-            return usize::try_from(hits.trailing_zeros() / 8).ok().map(|place| at + place);
-        }
-        at += 8;
+/// A run of classes without sets.
+#[derive(Clone, Debug)]
+struct Literal {
+    classes: Vec<u8>,
+    /// Places of the two classes that are likely to be the rarest in texts, the first of them first.
+    rare: [usize; 2],
+}
+
+impl Literal {
+    fn new(classes: Vec<u8>, commonness: &[u8; 256]) -> Self {
+        let rank = |place: &usize| commonness[usize::from(classes[*place])];
+        let rarest = (0..classes.len()).min_by_key(rank).unwrap_or(0);
+        let second = (0..classes.len()).filter(|place| *place != rarest).min_by_key(rank);
+        let second = second.unwrap_or(rarest);
+        Self { rare: [rarest.min(second), rarest.max(second)], classes }
     }
-    let rest = text.get(at..)?.windows(2);
-    rest.into_iter().position(|pair| pair == [first, second]).map(|place| at + place)
+
+    #[inline]
+    fn is_at(&self, text: &[u8], at: usize) -> bool {
+        let Some(part) = text.get(at..at + self.classes.len()) else { return false };
+        // Far from a call of a library, since most literals are short.
+        part.iter().zip(&self.classes).all(|(class, wanted)| class == wanted)
+    }
+
+    /// Finds the leftmost place at or behind `from`: looks for both rare classes at eight places at
+    /// a time, and compares the rest where both are found.
+    fn find(&self, text: &[u8], from: usize) -> Option<usize> {
+        let last = text.len().checked_sub(self.classes.len())?;
+        if self.classes.is_empty() {
+            return (from <= last).then_some(from);
+        }
+        let [first, second] = self.rare;
+        let spread = |place: usize| u64::from(self.classes[place]) * 0x0101_0101_0101_0101;
+        let (firsts, seconds) = (spread(first), spread(second));
+        let hits = |at: usize| {
+            let (here, there) = (word_at(text, at + first)?, word_at(text, at + second)?);
+            Some(zero_bytes(here ^ firsts) & zero_bytes(there ^ seconds))
+        };
+        let is_match = |place: &usize| *place <= last && self.is_at(text, *place);
+        let mut at = from;
+        while at <= last {
+            let Some(hits) = hits(at) else { break };
+            if let Some(found) = places(hits, at).find(is_match) {
+                return Some(found);
+            }
+            at += WORD;
+        }
+        // The last word of the text holds the second class of all places that are left.
+        let start = text.len().checked_sub(WORD + second).filter(|start| *start < at);
+        match start.and_then(|start| Some((start, hits(start)?))) {
+            Some((start, hits)) => {
+                places(hits, start).find(|place| *place >= at && is_match(place))
+            }
+            None => (at..=last).find(is_match),
+        }
+    }
+}
+
+/// Bytes of a word: the places that are looked at together.
+const WORD: usize = size_of::<u64>();
+
+#[inline]
+fn word_at(text: &[u8], at: usize) -> Option<u64> {
+    text.get(at..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+}
+
+/// Returns the places behind `at` of the bytes of a word whose highest bits are set.
+#[inline]
+fn places(mut hits: u64, at: usize) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (hits != 0).then(|| hits.trailing_zeros() as usize)?;
+        hits &= hits - 1;
+        // The lowest byte of the word is the first.
+        Some(at + bit / 8)
+    })
+}
+
+/// Returns how common a byte is in texts, roughly: the rarest byte of a literal is the best to search
+/// for. Letters are in the order of their frequency in English, in which both cases count alike.
+fn commonness_of(byte: u8) -> u8 {
+    const BY_FREQUENCY: &[u8] = b" etaoinsrhldcumfpgwybvkxjqz";
+    let place = BY_FREQUENCY.iter().position(|b| *b == byte.to_ascii_lowercase());
+    match place {
+        Some(place) => u8::try_from(BY_FREQUENCY.len() - place).unwrap_or(0) * 4,
+        // Marks and digits are about as common as the letters in the middle.
+        None if byte.is_ascii() => 40,
+        None => 0,
+    }
 }
 
 /// Returns the highest bit of each byte that is zero.
@@ -149,7 +226,7 @@ fn byte_weight(byte: u8, encoding: Encoding, collation: Collation) -> u64 {
 }
 
 impl Run {
-    fn new(tokens: &[Token], of_class: &[u64]) -> Self {
+    fn new(tokens: &[Token], of_class: &[u64], commonness: &[u8; 256]) -> Self {
         let literal = tokens.iter().map(|token| match token {
             Token::Character(weight) => {
                 of_class.iter().position(|w| w == weight).and_then(|c| u8::try_from(c).ok())
@@ -157,7 +234,7 @@ impl Run {
             _ => None,
         });
         if let Some(literal) = literal.collect() {
-            return Self::Literal(literal);
+            return Self::Literal(Literal::new(literal, commonness));
         }
         let set = |token: &Token| {
             let mut set = [false; 256];
@@ -170,58 +247,67 @@ impl Run {
 
     fn len(&self) -> usize {
         match self {
-            Self::Literal(classes) => classes.len(),
+            Self::Literal(literal) => literal.classes.len(),
             Self::Sets(sets) => sets.len(),
         }
     }
 
     fn matches_at(&self, text: &[u8], at: usize) -> bool {
-        let Some(part) = text.get(at..at + self.len()) else { return false };
         match self {
-            Self::Literal(classes) => part == classes.as_slice(),
-            Self::Sets(sets) => sets.iter().zip(part).all(|(set, class)| set[usize::from(*class)]),
+            Self::Literal(literal) => literal.is_at(text, at),
+            Self::Sets(sets) => {
+                let Some(part) = text.get(at..at + sets.len()) else { return false };
+                sets.iter().zip(part).all(|(set, class)| set[usize::from(*class)])
+            }
         }
     }
 
     /// Finds the run's leftmost match at or behind `at`.
     fn find(&self, text: &[u8], at: usize) -> Option<usize> {
-        let last = text.len().checked_sub(self.len())?;
         match self {
-            Self::Literal(classes) if classes.len() > 1 => {
-                let start = [classes[0], classes[1]];
-                let mut from = at;
-                while from <= last {
-                    from = find_pair(text, from, start)?;
-                    if self.matches_at(text, from) {
-                        return Some(from);
-                    }
-                    from += 1;
-                }
-                None
+            Self::Literal(literal) => literal.find(text, at),
+            Self::Sets(sets) => {
+                let last = text.len().checked_sub(sets.len())?;
+                (at..=last).find(|from| self.matches_at(text, *from))
             }
-            _ => (at..=last).find(|from| self.matches_at(text, *from)),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::find_pair;
+    use super::{Literal, commonness_of};
 
     #[test]
-    fn pair_is_found_where_a_search_byte_by_byte_finds_it() {
-        // A sample of the 3^19 texts of 19 letters: the digits of numbers in base 3, at a stride.
-        for n in (0..3_u64.pow(19)).step_by(7_654_321) {
+    fn literal_is_found_where_a_search_place_by_place_finds_it() {
+        let commonness: [u8; 256] =
+            std::array::from_fn(|byte| u8::try_from(byte).map_or(0, commonness_of));
+        let literals: [&[u8]; 9] =
+            [b"", b"a", b"\xFF", b"ab", b"aa", b"\xFFab", b"abbaab", b"abababababab", b"zz"];
+        // A sample of the 3^29 texts of 29 letters: the digits of numbers in base 3, at a stride.
+        for n in (0..3_u64.pow(29)).step_by(1_234_567_654_321) {
             let letter = |place: u32| b"ab\xFF"[usize::try_from(n / 3_u64.pow(place) % 3).unwrap()];
-            let text: Vec<u8> = (0..19).map(letter).collect();
-            for pair in [*b"ab", *b"aa", *b"b\xFF", *b"\xFFa", *b"zz"] {
-                for from in 0..=text.len() {
-                    let slowly = text[from..].windows(2).position(|w| w == pair).map(|p| from + p);
-                    assert_eq!(find_pair(&text, from, pair), slowly, "{text:?} {pair:?} {from}");
+            let whole: Vec<u8> = (0..29).map(letter).collect();
+            for len in [0, 1, 7, 8, 9, 15, 16, 20, 29] {
+                let text = &whole[..len];
+                for classes in literals {
+                    let literal = Literal::new(classes.to_vec(), &commonness);
+                    for from in 0..=len + 1 {
+                        let slowly = (from..=len).find(|at| text[*at..].starts_with(classes));
+                        assert_eq!(literal.find(text, from), slowly, "{text:?} {classes:?} {from}");
+                    }
                 }
             }
         }
-        assert_eq!(find_pair(b"", 0, *b"ab"), None);
-        assert_eq!(find_pair(b"ab", 7, *b"ab"), None);
+    }
+
+    #[test]
+    fn rarest_letters_of_a_literal_are_searched_for() {
+        let commonness: [u8; 256] =
+            std::array::from_fn(|byte| u8::try_from(byte).map_or(0, commonness_of));
+        let rare = |classes: &[u8]| Literal::new(classes.to_vec(), &commonness).rare;
+        assert_eq!(rare(b"requests"), [2, 3]);
+        assert_eq!(rare(b"special"), [1, 3]);
+        assert_eq!(rare(b"a"), [0, 0]);
     }
 }
