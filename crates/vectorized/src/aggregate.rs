@@ -4,17 +4,21 @@
 //! The aggregates of `total.rs` have typed loops; any other uses the row executor's accumulator,
 //! one per group, fed row by row.
 
+use std::ops::Range;
+
 use sos::ledger::{self, Label};
 use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
 use types::value::ColumnType;
 use types::{DataType, Result, Value};
 
+use super::bound::Bound;
 use super::interner::Unknown;
 use super::kernel::{Kernel, cannot_fail};
 use super::keys::{KeyRows, Keys, NullKeys};
 use super::parallel::{Desk, Help, Tables, lead, pieces_of_aggregate};
 use super::pushdown::Pushdown;
 use super::restrict::Restriction;
+use super::simplify::{converted_column, sum_apart, telling_keys, without_widening};
 use super::table::KeyTable;
 use super::total::{Groups, Totals};
 use super::{Flow, Input, Operator, Receive, Rows, Stage, compile, stream, with};
@@ -25,7 +29,6 @@ use executor::{Cx, fault};
 use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{Aggregate, AggregateCall};
 use plan::walk::{self, Registers};
-use types::type_rules::BinaryOp;
 
 /// A hash aggregate: its input, and the stage that collects batches.
 pub(super) struct Grouping<'p> {
@@ -33,6 +36,8 @@ pub(super) struct Grouping<'p> {
     input: Input<'p>,
     layout: Vec<Register>,
     stage: Collect<'p>,
+    /// The bound of a sort above, on the result of a call.
+    bound: Option<(usize, Bound)>,
 }
 
 /// Adds each batch of the input to the groups.
@@ -124,6 +129,7 @@ impl<'p> Grouping<'p> {
             input,
             layout,
             stage: Collect { keys, calls, sets, broken: None, charges: None },
+            bound: None,
         }
     }
 }
@@ -279,54 +285,6 @@ impl<'p> Grouping<'p> {
             }
         }
         Ok(())
-    }
-}
-
-/// Removes a conversion of a decimal that only raises its precision.
-fn without_widening(expr: &Expr) -> &Expr {
-    if let ExprKind::Convert(conversion) = &expr.kind
-        && let DataType::Decimal { scale, precision } = expr.ty.data_type
-        && let DataType::Decimal { scale: from, precision: digits } =
-            conversion.operand.ty.data_type
-        && scale == from
-        && digits <= precision
-    {
-        return &conversion.operand;
-    }
-    expr
-}
-
-/// Takes a sum of a small column and a number apart, whose SUM is that of the column and as many
-/// times the number: no such sum of two overflows.
-fn sum_apart(expr: &Expr) -> Option<(&Expr, i64)> {
-    let ExprKind::Arithmetic(op, operands) = &expr.kind else { return None };
-    let (DataType::Int, (values, Expr { kind: ExprKind::Constant(Value::Int(number)), .. })) =
-        (expr.ty.data_type, &**operands)
-    else {
-        return None;
-    };
-    let number = match op {
-        BinaryOp::Add => i64::from(*number),
-        BinaryOp::Subtract => -i64::from(*number),
-        _ => return None,
-    };
-    let ExprKind::Convert(conversion) = &values.kind else { return None };
-    let largest = match conversion.operand.ty.data_type {
-        DataType::TinyInt => i64::from(u8::MAX),
-        DataType::SmallInt => i64::from(i16::MAX) + 1,
-        _ => return None,
-    };
-    let is_column = matches!(conversion.operand.kind, ExprKind::Column(_));
-    let is_plain = is_column && conversion.style.is_none() && values.ty.data_type == DataType::Int;
-    (is_plain && number.abs() + largest <= i64::from(i32::MAX)).then_some((values, number))
-}
-
-/// Returns the column whose values, converted to `int`, an expression has.
-fn converted_column(expr: &Expr) -> Option<Register> {
-    let ExprKind::Convert(conversion) = &expr.kind else { return None };
-    match conversion.operand.kind {
-        ExprKind::Column(register) if conversion.style.is_none() => Some(register),
-        _ => None,
     }
 }
 
@@ -510,38 +468,6 @@ impl FirstOfGroup {
     }
 }
 
-/// Returns the positions of the keys that tell groups apart. A key that is computed from columns that
-/// are keys themselves has one value in each group, if equal numbers are the same number.
-fn telling_keys(keys: &[&Expr]) -> Vec<usize> {
-    let is_number = |expr: &Expr| {
-        matches!(expr.ty.data_type, DataType::SmallInt | DataType::Int | DataType::BigInt)
-    };
-    let columns: Vec<Register> = keys
-        .iter()
-        .filter_map(|key| match key.kind {
-            ExprKind::Column(register) if is_number(key) => Some(register),
-            _ => None,
-        })
-        .collect();
-    let is_computed = |key: &Expr| {
-        let mut is_computed = !matches!(key.kind, ExprKind::Column(_) | ExprKind::Constant(_));
-        walk::visit(key, &mut |expr| {
-            is_computed &= is_number(expr)
-                && match &expr.kind {
-                    ExprKind::Column(register) => columns.contains(register),
-                    ExprKind::Constant(_) => true,
-                    ExprKind::Arithmetic(op, _) => {
-                        matches!(op, BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply)
-                    }
-                    ExprKind::Convert(conversion) => conversion.style.is_none(),
-                    _ => false,
-                };
-        });
-        is_computed
-    };
-    (0..keys.len()).filter(|place| !is_computed(keys[*place])).collect()
-}
-
 impl Set {
     fn new(aggregate: &Aggregate, set: &[u16], calls: &[Call<'_>]) -> Self {
         let on: Vec<usize> = set.iter().map(|key| usize::from(*key)).collect();
@@ -642,6 +568,35 @@ impl Set {
         self.values.iter_mut().for_each(Vector::push_null);
     }
 
+    /// Returns those of some groups that are among the first of a sort above, as far as its bound
+    /// tells. None is left out if one of them may raise an error.
+    fn needed(&mut self, bound: Option<&(usize, Bound)>, groups: Range<usize>) -> Vec<u32> {
+        let all = groups.clone().map(|group| u32::try_from(group).unwrap_or(u32::MAX));
+        let Some((call, bound)) = bound.filter(|(_, bound)| bound.is_set()) else {
+            return all.collect();
+        };
+        for (state, added) in self.states.iter_mut().zip(&self.added) {
+            let is_safe = match state {
+                State::Typed(totals, _) => {
+                    totals.grow(self.groups);
+                    groups.clone().all(|group| totals.fits(group, *added))
+                }
+                // Other numbers may be added to the sums of a twin.
+                State::Twin(_) | State::Rows(_) => false,
+            };
+            if !is_safe {
+                return all.collect();
+            }
+        }
+        let State::Typed(totals, _) = &self.states[*call] else { return all.collect() };
+        let added = self.added[*call];
+        let is_needed = |group: &u32| match totals.word(*group as usize, added) {
+            Some(word) => bound.needs(word),
+            None => true,
+        };
+        all.filter(is_needed).collect()
+    }
+
     fn finish(
         &mut self,
         call: usize,
@@ -687,6 +642,12 @@ impl<'p> Operator<'p> for Grouping<'p> {
         }
     }
 
+    fn bound(&mut self, bound: &Bound) {
+        let calls = &self.aggregate.aggregates;
+        let call = calls.iter().position(|call| call.register == bound.register);
+        self.bound = call.map(|call| (call, bound.clone()));
+    }
+
     fn run(
         &mut self,
         cx: &mut Cx<'_>,
@@ -698,7 +659,7 @@ impl<'p> Operator<'p> for Grouping<'p> {
             Some(region) => self.collect_in_parallel(region, cx, rows)?,
             None => self.collect(cx, rows)?,
         }
-        let Self { aggregate, stage, .. } = self;
+        let Self { aggregate, stage, bound, .. } = self;
         let key_columns = aggregate.keys.iter().map(|key| Vector::with_capacity_for(&key.0.ty));
         let mut columns: Vec<Vector> = key_columns.collect();
         let calls = aggregate.aggregates.iter();
@@ -712,7 +673,8 @@ impl<'p> Operator<'p> for Grouping<'p> {
             for first in (0..set.groups).step_by(BATCH_ROWS) {
                 fault::check_cancel(cx)?;
                 let end = set.groups.min(first + BATCH_ROWS);
-                let failed = fill(aggregate, set, first..end, cx, &mut out);
+                let groups = set.needed(bound.as_ref(), first..end);
+                let failed = fill(aggregate, set, &groups, cx, &mut out);
                 if out.rows() > 0 && receive(cx, rows, &mut out)? == Flow::Enough {
                     return Ok(Flow::Enough);
                 }
@@ -727,7 +689,7 @@ impl<'p> Operator<'p> for Grouping<'p> {
 fn fill(
     aggregate: &Aggregate,
     set: &mut Set,
-    groups: std::ops::Range<usize>,
+    groups: &[u32],
     cx: &mut Cx<'_>,
     out: &mut Batch,
 ) -> Result<()> {
@@ -740,7 +702,7 @@ fn fill(
     for group in groups {
         values.clear();
         for (number, call) in aggregate.aggregates.iter().enumerate() {
-            match set.finish(number, call, group, cx) {
+            match set.finish(number, call, *group as usize, cx) {
                 Ok(value) => values.push(value),
                 Err(error) => failed = Err(error),
             }
@@ -754,7 +716,7 @@ fn fill(
         for (column, value) in out.columns[keys..].iter_mut().zip(&values) {
             column.push(value);
         }
-        rows.push(u32::try_from(group).unwrap_or(u32::MAX));
+        rows.push(*group);
     }
     for (key, column) in out.columns[..keys].iter_mut().enumerate() {
         match set.on.iter().position(|on| *on == key) {

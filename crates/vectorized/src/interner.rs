@@ -3,12 +3,13 @@
 //!
 //! A value's canonical form (a string's sort key) is computed only when its bytes are new: columns
 //! repeat their strings, and computing the form costs far more than a look-up. In a binary collation
-//! a string without its trailing blanks is its own form.
+//! a string without its trailing blanks is its own form. Strings that come from a dictionary are
+//! looked up once for each of its entries: from then on its code leads to the number.
 
 use std::hash::BuildHasher;
 
 use hashbrown::DefaultHashBuilder;
-use types::batch::{ByteKind, ByteRows, Selection};
+use types::batch::{ByteKind, ByteRows, DictionaryId, Selection};
 use types::compare::group_key;
 use types::{Bytes, Collation, Value};
 
@@ -36,6 +37,18 @@ pub(super) struct Interner {
     form: Vec<u8>,
     /// The hashes of the strings of a batch.
     hashes: Vec<u64>,
+    coded: Coded,
+}
+
+/// The numbers of the strings of one dictionary.
+#[derive(Clone, Default)]
+struct Coded {
+    dictionary: DictionaryId,
+    /// By code: the number + 1, 0 for one that is not known.
+    numbers: Vec<u32>,
+    /// The rows of a batch whose codes are not known, and their numbers.
+    unknown: Selection,
+    found: Vec<Option<u32>>,
 }
 
 impl Interner {
@@ -48,16 +61,45 @@ impl Interner {
             forms: Runs::default(),
             form: Vec::new(),
             hashes: Vec::new(),
+            coded: Coded::default(),
         }
     }
 
     /// Returns its memory, in bytes.
     pub(super) fn memory(&self) -> usize {
-        self.raw.memory() + self.forms.memory()
+        self.raw.memory() + self.forms.memory() + self.coded.numbers.capacity() * size_of::<u32>()
     }
 
     /// Calls `see` with each position among the selected rows, and the number of its string.
     pub(super) fn strings(
+        &mut self,
+        rows: &ByteRows,
+        selection: &Selection,
+        unknown: Unknown,
+        mut see: impl FnMut(usize, Option<u32>),
+    ) {
+        let Some(codes) = rows.codes() else { return self.uncoded(rows, selection, unknown, see) };
+        let mut coded = std::mem::take(&mut self.coded);
+        coded.follow(codes.dictionary);
+        let number = |row: usize, coded: &Coded| coded.numbers[codes.rows[row] as usize];
+        coded.unknown.filter(selection, |row| coded.numbers[codes.rows[row] as usize] == 0);
+        coded.found.clear();
+        if !coded.unknown.is_empty() {
+            let found = &mut coded.found;
+            self.uncoded(rows, &coded.unknown, unknown, |_, number| found.push(number));
+            // A string that is not known now may be added later: its code stays unknown.
+            for (row, number) in coded.unknown.iter().zip(&coded.found) {
+                coded.numbers[codes.rows[row] as usize] = number.map_or(0, |number| number + 1);
+            }
+        }
+        for (place, row) in selection.iter().enumerate() {
+            see(place, number(row, &coded).checked_sub(1));
+        }
+        self.coded = coded;
+    }
+
+    /// As [`Self::strings`], for rows without codes.
+    fn uncoded(
         &mut self,
         rows: &ByteRows,
         selection: &Selection,
@@ -145,6 +187,17 @@ impl Interner {
         match unknown {
             Unknown::Add => Some(self.forms.add(&self.form, hash).0),
             Unknown::Skip => self.forms.find(&self.form, hash),
+        }
+    }
+}
+
+impl Coded {
+    /// Forgets the numbers of another dictionary than this.
+    fn follow(&mut self, dictionary: DictionaryId) {
+        if self.dictionary != dictionary {
+            self.dictionary = dictionary;
+            self.numbers.clear();
+            self.numbers.resize(dictionary.entries, 0);
         }
     }
 }

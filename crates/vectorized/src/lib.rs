@@ -20,7 +20,9 @@
 
 mod adapt;
 mod aggregate;
+mod bound;
 mod bulk;
+mod coded;
 mod distinct;
 mod filter;
 mod hash_join;
@@ -37,6 +39,7 @@ mod restrict;
 mod row_or_batch;
 mod scan;
 mod set;
+mod simplify;
 mod sort;
 mod store;
 mod table;
@@ -46,6 +49,7 @@ mod window;
 use types::Result;
 use types::batch::{Batch, Selection};
 
+use bound::Bound;
 use parallel::{Gather, Tables};
 use pushdown::SharedPushdown;
 use restrict::Restriction;
@@ -91,6 +95,10 @@ trait Operator<'p> {
 
     /// Called before `run` with rows that the operator may skip. The default keeps them.
     fn restrict(&mut self, _: &Restriction) {}
+
+    /// Called before `run` with the bound of a sort above, which says more and more rows that the
+    /// operator may skip. The default keeps them.
+    fn bound(&mut self, _: &Bound) {}
 
     /// Called before `run` if the operator above accepts totals instead of rows. The default
     /// returns the rows.
@@ -235,6 +243,10 @@ impl<'p> Operator<'p> for Profiled<'p> {
     fn restrict(&mut self, restriction: &Restriction) {
         self.inner.restrict(restriction);
         self.restrictions.push(restriction.clone());
+    }
+
+    fn bound(&mut self, bound: &Bound) {
+        self.inner.bound(bound);
     }
 
     fn summarize(&mut self, pushdown: &SharedPushdown) {
