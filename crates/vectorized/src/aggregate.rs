@@ -99,6 +99,8 @@ const TOTAL_BYTES: usize = 32;
 
 /// DISTINCT: the arguments seen so far in each group.
 struct FirstOfGroup {
+    /// Whether there is one group: its number is then no part of the keys.
+    is_single: bool,
     keys: Keys,
     table: KeyTable,
     rows: KeyRows,
@@ -183,7 +185,8 @@ impl<'p> Call<'p> {
         self.call.function.name == "SUM" && is_whole && self.loads.is_none()
     }
 
-    fn state(&self) -> State {
+    /// Makes its accumulators, for one group or for many.
+    fn state(&self, is_single: bool) -> State {
         if let Some(twin) = self.twin {
             return State::Twin(twin);
         }
@@ -191,7 +194,7 @@ impl<'p> Call<'p> {
         match Totals::new(name, self.types.first(), &self.call.ty) {
             Some(totals) if self.loads.is_none() => State::Typed(
                 totals,
-                self.call.distinct.then(|| Box::new(FirstOfGroup::new(&self.types))),
+                self.call.distinct.then(|| Box::new(FirstOfGroup::new(&self.types, is_single))),
             ),
             _ => State::Rows(Vec::new()),
         }
@@ -438,24 +441,30 @@ impl State {
 }
 
 impl FirstOfGroup {
-    fn new(types: &[ColumnType]) -> Self {
+    fn new(types: &[ColumnType], is_single: bool) -> Self {
         let keys = Keys::new(types, NullKeys::Equal);
-        let table = KeyTable::new(keys.width() + 1);
-        Self { keys, table, rows: KeyRows::default(), words: Vec::new(), found: Vec::new() }
+        let table = KeyTable::new(keys.width() + usize::from(!is_single));
+        let (rows, words, found) = (KeyRows::default(), Vec::new(), Vec::new());
+        Self { is_single, keys, table, rows, words, found }
     }
 
     /// Returns the rows whose arguments are new in their group.
     fn new_rows(&mut self, arguments: &[&Vector], groups: Groups<'_>) -> Selection {
+        self.keys.widen(arguments, &mut self.table);
         self.keys.encode(arguments, groups.selection, Unknown::Add, &mut self.rows);
-        self.words.clear();
-        let mut keys = self.rows.words.chunks_exact(self.keys.width().max(1));
-        for row in groups.selection.iter() {
-            self.words.push(u64::from(groups.numbers[row]));
-            self.words.extend_from_slice(keys.next().unwrap_or_default());
-        }
         let mut next = u32::try_from(self.table.len()).unwrap_or(u32::MAX);
         self.found.clear();
-        self.table.insert_all(&self.words, self.rows.rows, &mut self.found);
+        if self.is_single {
+            self.table.insert_all(&self.rows.words, self.rows.rows, &mut self.found);
+        } else {
+            self.words.clear();
+            let mut keys = self.rows.words.chunks_exact(self.keys.width().max(1));
+            for row in groups.selection.iter() {
+                self.words.push(u64::from(groups.numbers[row]));
+                self.words.extend_from_slice(keys.next().unwrap_or_default());
+            }
+            self.table.insert_all(&self.words, self.rows.rows, &mut self.found);
+        }
         let mut kept = Selection::default();
         kept.clear();
         for (row, number) in groups.selection.iter().zip(&self.found) {
@@ -477,6 +486,7 @@ impl Set {
         let hashed: Vec<ColumnType> = telling.iter().map(|place| types[*place]).collect();
         let keys = Keys::new(&hashed, NullKeys::Equal);
         let table = KeyTable::new(keys.width());
+        let is_single = on.is_empty();
         Self {
             on,
             telling,
@@ -484,7 +494,7 @@ impl Set {
             table,
             values: types.iter().map(Vector::with_capacity_for).collect(),
             groups: 0,
-            states: calls.iter().map(Call::state).collect(),
+            states: calls.iter().map(|call| call.state(is_single)).collect(),
             added: calls.iter().map(|call| call.added).collect(),
             key_rows: KeyRows::default(),
             found: Vec::new(),
@@ -514,6 +524,7 @@ impl Set {
             return;
         }
         let hashed: Vec<&Vector> = self.telling.iter().map(|place| vectors[*place]).collect();
+        self.keys.widen(&hashed, &mut self.table);
         self.keys.encode(&hashed, &batch.selection, Unknown::Add, &mut self.key_rows);
         self.found.clear();
         self.table.insert_all(&self.key_rows.words, self.key_rows.rows, &mut self.found);

@@ -183,7 +183,10 @@ mod tests {
             (DataType::Money, [-5, 12].map(Value::Money).to_vec()),
             (DataType::Time(7), [0, 863_999_999_999].map(Value::Time).to_vec()),
             (DataType::DateTime, vec![datetime(-5, 9), datetime(0, 0), datetime(4, 25_919_999)]),
-            (DataType::DateTime2(0), vec![datetime2(0, 5), datetime2(9, 0), datetime2(9, 70_000_000)]),
+            (
+                DataType::DateTime2(0),
+                vec![datetime2(0, 5), datetime2(9, 0), datetime2(9, 70_000_000)],
+            ),
         ]
     }
 
@@ -193,7 +196,9 @@ mod tests {
         for (data_type, values) in samples() {
             let mut rows = vec![Value::Null];
             rows.extend(values);
-            for (descending, is_only) in [(false, false), (false, true), (true, false), (true, true)] {
+            for (descending, is_only) in
+                [(false, false), (false, true), (true, false), (true, true)]
+            {
                 let direction =
                     if descending { Direction::Descending } else { Direction::Ascending };
                 let part = KeyPart { collation: Collation::default(), direction };

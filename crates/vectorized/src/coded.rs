@@ -90,7 +90,9 @@ impl Answers {
         });
         if !asked.is_empty() {
             fill(strings, *place, asked.iter().map(|code| dictionary.get(*code)));
-            condition.select(strings, &strings.selection, cx, kept)?;
+            let answered = condition.select(strings, &strings.selection, cx, kept);
+            // The answers are not known: the statement ends, or the rows are read again.
+            answered.inspect_err(|_| self.dictionary = DictionaryId::default())?;
             asked.iter().for_each(|code| known[*code as usize] = Answer::False);
             kept.for_each(|nth| known[asked[nth] as usize] = Answer::True);
         }

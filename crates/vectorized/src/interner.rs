@@ -366,4 +366,47 @@ mod tests {
         let all = Selection::all(2);
         interner.strings(&rows, &all, Unknown::Skip, |_, number| assert_eq!(number, None));
     }
+
+    /// Rows with codes get the numbers of the same rows without, from one dictionary after the
+    /// other, whether or not they are among the selected ones.
+    #[test]
+    fn codes_lead_to_the_numbers_of_their_strings() {
+        for name in ["Latin1_General_BIN2", "Latin1_General_CI_AS"] {
+            let collation = Collation::by_name(name).expect("a collation");
+            let (mut coded, mut plain) = (Interner::new(collation), Interner::new(collation));
+            for round in 0..12_u32 {
+                // Two rounds for each dictionary; those after the first have some of its strings.
+                let id = DictionaryId { address: 100 + round as usize / 2, entries: 40 };
+                let string = |code: u32| {
+                    format!("{}{}", if code % 2 == 0 { "s" } else { "S" }, code / 2 + round / 2)
+                };
+                let codes = (0..50_u32).map(|row| (row * 7 + round * 11) % 40);
+                let mut rows = ByteRows::new(ByteKind::VarChar);
+                codes.clone().for_each(|code| rows.push(string(code).as_bytes()));
+                let without = rows.clone();
+                rows.set_codes(id, codes);
+                let mut selection = Selection::default();
+                selection.filter(&Selection::all(50), |row| (row + round as usize) % 3 > 0);
+                let unknown = if round % 4 == 3 { Unknown::Skip } else { Unknown::Add };
+                let (mut found, mut wanted) = (Vec::new(), Vec::new());
+                coded.strings(&rows, &selection, unknown, |at, number| found.push((at, number)));
+                plain
+                    .strings(&without, &selection, unknown, |at, number| wanted.push((at, number)));
+                assert_eq!(found, wanted, "{name}: round {round}");
+            }
+        }
+    }
+
+    #[test]
+    fn codes_are_void_once_a_row_is_added() {
+        let mut rows = ByteRows::new(ByteKind::VarChar);
+        rows.push(b"a");
+        rows.set_codes(DictionaryId { address: 1, entries: 1 }, std::iter::once(0));
+        assert_eq!(rows.codes().map(|codes| codes.rows), Some(&[0][..]));
+        rows.push(b"b");
+        assert!(rows.codes().is_none());
+        rows.clear();
+        rows.push(b"c");
+        assert!(rows.codes().is_none());
+    }
 }

@@ -320,7 +320,9 @@ impl Totals {
             Self::Word { best, form, .. } if !matches!(form, Data::ShortDecimal { .. }) => {
                 Some(best[group])
             }
-            Self::Sum { .. } | Self::Float { .. } | Self::Extreme { .. } | Self::Word { .. } => None,
+            Self::Sum { .. } | Self::Float { .. } | Self::Extreme { .. } | Self::Word { .. } => {
+                None
+            }
         }
     }
 
