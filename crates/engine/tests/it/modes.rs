@@ -266,6 +266,9 @@ const FAILING: &[(&str, &str)] = &[
     ("SELECT COUNT(*) FROM a WHERE id < 5 AND day < DATEADD(year", "517"),
     ("SELECT COUNT(*) FROM a WHERE id < 5 AND day < CAST", "241"),
     ("SELECT SUM(v) FROM far", "8115"),
+    ("SELECT TOP 4 k, COUNT(*), SUM(wide)", "8115"),
+    ("SELECT TOP 3 id, s FROM e WHERE 10 /", "8134"),
+    ("SELECT TOP 3 id, 10 /", "8134"),
 ];
 
 #[test]
