@@ -579,8 +579,8 @@ impl Set {
         self.values.iter_mut().for_each(Vector::push_null);
     }
 
-    /// Returns those of some groups that are among the first of a sort above, as far as its bound
-    /// tells. None is left out if one of them may raise an error.
+    /// Returns the groups that the sort above needs by its bound; all of them if one of them may raise
+    /// an error.
     fn needed(&mut self, bound: Option<&(usize, Bound)>, groups: Range<usize>) -> Vec<u32> {
         let all = groups.clone().map(|group| u32::try_from(group).unwrap_or(u32::MAX));
         let Some((call, bound)) = bound.filter(|(_, bound)| bound.is_set()) else {

@@ -20,7 +20,7 @@ pub(super) struct Answers {
     place: usize,
     ordinal: usize,
     dictionary: DictionaryId,
-    /// By code.
+    /// The answer for each code.
     known: Vec<Answer>,
     codes: Vec<u32>,
     /// The codes that are asked for, and their strings as a batch.

@@ -96,8 +96,8 @@ trait Operator<'p> {
     /// Called before `run` with rows that the operator may skip. The default keeps them.
     fn restrict(&mut self, _: &Restriction) {}
 
-    /// Called before `run` with the bound of a sort above, which says more and more rows that the
-    /// operator may skip. The default keeps them.
+    /// Called before `run` with the bound of a sort above, which the sort lowers while it runs: the
+    /// operator may skip the rows behind it. The default keeps them.
     fn bound(&mut self, _: &Bound) {}
 
     /// Called before `run` if the operator above accepts totals instead of rows. The default

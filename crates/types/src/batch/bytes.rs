@@ -61,7 +61,7 @@ pub struct DictionaryId {
 /// rows and of rows that were not decoded are arbitrary.
 #[derive(Clone, Copy, Debug)]
 pub struct Codes<'a> {
-    /// The dictionary.
+    /// The dictionary that all rows come from.
     pub dictionary: DictionaryId,
     /// The code of each row.
     pub rows: &'a [u32],
