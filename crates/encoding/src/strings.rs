@@ -22,7 +22,7 @@ pub(crate) enum StringEncoding {
 
 const HEADER_BYTES: usize = 8;
 /// The largest number of dictionary entries.
-const ENTRIES_MAX: usize = if cfg!(test) { 40 } else { 1 << 18 };
+const ENTRIES_MAX: usize = if cfg!(test) { 40 } else { 1 << 16 };
 /// The sample has one row in `SAMPLE_STEP`.
 const SAMPLE_STEP: usize = if cfg!(test) { 4 } else { 64 };
 
