@@ -7,7 +7,7 @@
 //! over them (`simd.rs`). This is the layout of "The FastLanes Compression Layout" (Afroozeh,
 //! Boncz; VLDB 2023), without its reordering of tiles.
 
-use super::{BLOCK_ROWS, simd};
+use super::{BLOCK_ROWS, i64_at, simd};
 
 /// Lanes: numbers that are packed side by side.
 pub(crate) const LANES: usize = 16;
@@ -35,6 +35,20 @@ pub(crate) fn unpack(packed: &[u8], width: usize, base: i64, out: &mut [i64; BLO
         return;
     }
     simd::unpack(packed, width, base, out);
+}
+
+/// Unpacks one number of a block.
+pub(crate) fn one(packed: &[u8], width: usize, row: usize) -> u64 {
+    if width == 0 {
+        return 0;
+    }
+    let (bit, lane) = (row / LANES * width, row % LANES);
+    let (word, shift) = (bit / WORD_BITS * LANES + lane, bit % WORD_BITS);
+    let mut value = i64_at(packed, word).cast_unsigned() >> shift;
+    if shift + width > WORD_BITS {
+        value |= i64_at(packed, word + LANES).cast_unsigned() << (WORD_BITS - shift);
+    }
+    value & u64::MAX >> (WORD_BITS - width)
 }
 
 /// Returns the sum of the numbers of a block; `None` if it may exceed 64 bits.

@@ -29,7 +29,8 @@ mod tests;
 
 pub use builder::{GROUP_ROWS_MAX, GroupBuilder};
 pub use convert::word_of;
-pub use segment::{Encoding, Segment, Zone};
+pub use segment::{Encoding, Segment, Zone, few_of};
+pub use strings::Dictionary;
 
 /// Rows per block: 1,024.
 pub const BLOCK_ROWS: usize = types::batch::BATCH_ROWS;

@@ -220,6 +220,32 @@ impl<'a> Numbers<'a> {
         rows
     }
 
+    /// Decodes the wanted numbers of a block, whose places are in ascending order, and returns its
+    /// number of rows. The other values of `out` are arbitrary.
+    pub(crate) fn some(&self, block: usize, wanted: &[u16], out: &mut [i64; BLOCK_ROWS]) -> usize {
+        let rows = self.rows.saturating_sub(block * BLOCK_ROWS).min(BLOCK_ROWS);
+        let wanted = wanted.iter().copied().map(usize::from);
+        match self.encoding {
+            NumberEncoding::Constant | NumberEncoding::Runs => return self.block(block, out),
+            NumberEncoding::Packed => {
+                let packed = self.packed(0, block);
+                for row in wanted {
+                    let word = bit_pack::one(packed, self.width, row).cast_signed();
+                    out[row] = word.wrapping_add(self.base);
+                }
+            }
+            NumberEncoding::Dictionary => {
+                let entries = &self.rest[4..][..self.entries() * 8];
+                let packed = self.packed(4 + entries.len(), block);
+                for row in wanted {
+                    let code = usize::try_from(bit_pack::one(packed, self.width, row));
+                    out[row] = i64_at(entries, code.expect("a code is a place in the dictionary"));
+                }
+            }
+        }
+        rows
+    }
+
     /// Returns the sum of a block, without decoding each number where the encoding allows it.
     pub(crate) fn sum(&self, block: usize) -> i128 {
         let first = block * BLOCK_ROWS;

@@ -5,11 +5,11 @@
 //!  NULLs: 128 bytes a block, if there are any | zones: least and largest of each block, if ordered | data
 //! ```
 
-use types::batch::Vector;
+use types::batch::{Selection, Vector};
 
 use super::convert::{bytes_of, is_ordered, push_bytes, push_words, words_of};
 use super::numbers::{self, NumberEncoding, Numbers};
-use super::strings::{self, StringEncoding, Strings};
+use super::strings::{self, Dictionary, StringEncoding, Strings};
 use super::{BLOCK_ROWS, i64_at, put_u32, simd, u32_at};
 
 const HEADER_BYTES: usize = 32;
@@ -17,6 +17,14 @@ const HEADER_BYTES: usize = 32;
 const NULL_BYTES: usize = BLOCK_ROWS / 8;
 /// Bytes of a zone: minimum and maximum.
 const ZONE_BYTES: usize = 16;
+
+/// Rows of a block for each one that is wanted, from which on the wanted ones are decoded alone.
+const FEW_ROWS: usize = 8;
+
+/// Returns the selected rows of a block, if they are so few that they are decoded alone.
+pub fn few_of(rows: &Selection) -> Option<&[u16]> {
+    rows.list().filter(|list| list.len() * FEW_ROWS <= BLOCK_ROWS)
+}
 
 /// How a segment is encoded: what `sys.column_store_segments.encoding_type` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,18 +248,48 @@ impl<'a> Segment<'a> {
 
     /// Decodes a block into `out`, a vector of the column's type.
     pub fn block(&self, block: usize, out: &mut Vector) {
+        self.decode(block, None, out);
+    }
+
+    /// Decodes the selected rows of a block into `out`, a vector of the column's type that then has
+    /// all of the block's rows. The values of the other rows are arbitrary.
+    pub fn rows_of_block(&self, block: usize, rows: &Selection, out: &mut Vector) {
+        self.decode(block, few_of(rows), out);
+    }
+
+    /// Returns the dictionary of the segment's strings; `None` if it has none.
+    pub fn dictionary(&self) -> Option<Dictionary<'a>> {
+        if self.is_words() {
+            return None;
+        }
+        let strings = Strings::open(self.data());
+        (strings.encoding == StringEncoding::Dictionary).then(|| strings.dictionary())
+    }
+
+    /// Decodes a block, at least its wanted rows.
+    fn decode(&self, block: usize, wanted: Option<&[u16]>, out: &mut Vector) {
         out.clear();
         if self.is_words() {
             let mut words = [0; BLOCK_ROWS];
-            let rows = Numbers::open(self.data()).block(block, &mut words);
+            let numbers = Numbers::open(self.data());
+            let rows = match wanted {
+                None => numbers.block(block, &mut words),
+                Some(wanted) => numbers.some(block, wanted, &mut words),
+            };
             push_words(&words[..rows], out.parts_mut().0);
             self.nulls_of(block, |row| out.parts_mut().1.set(row));
             return;
         }
+        let strings = Strings::open(self.data());
+        if let Some(rows) = out.byte_rows_mut() {
+            // The string of a NULL row is empty.
+            strings.append(block, wanted, rows);
+            return self.nulls_of(block, |row| out.parts_mut().1.set(row));
+        }
         let mut is_null = [false; BLOCK_ROWS];
         self.nulls_of(block, |row| is_null[row] = true);
         let mut row = 0;
-        Strings::open(self.data()).block(block, |bytes| {
+        strings.block(block, |bytes| {
             if is_null[row] {
                 out.push_null()
             } else {

@@ -17,6 +17,12 @@ fn words_back(bytes: &[u8], rows: usize) -> Vec<i64> {
         all.extend_from_slice(&out[..count]);
     }
     assert_eq!(words.block(rows.div_ceil(BLOCK_ROWS), &mut [0; BLOCK_ROWS]), 0, "the end");
+    for (block, values) in all.chunks(BLOCK_ROWS).enumerate() {
+        let wanted: Vec<u16> = (0..).take(values.len()).skip(block % 3).step_by(41).collect();
+        let mut out = [0; BLOCK_ROWS];
+        assert_eq!(words.some(block, &wanted, &mut out), values.len());
+        assert!(wanted.iter().all(|row| out[usize::from(*row)] == values[usize::from(*row)]));
+    }
     all
 }
 
@@ -173,10 +179,39 @@ fn check_rows(data_type: DataType, rows: &[Value]) {
                 let words = rows.iter().filter_map(|row| word_of(&of(data_type), row));
                 assert_eq!(sum, words.map(i128::from).sum::<i128>(), "{data_type}: block {block}");
             }
+            check_some_rows(segment, block, &rows, &data_type);
             back.extend(rows);
         }
         let same = back.iter().zip(rows).all(|(a, b)| format!("{a:?}") == format!("{b:?}"));
         assert!(same && back.len() == rows.len(), "{data_type}: {rows:?} is {back:?}");
+    }
+}
+
+/// Reads a few rows of a block, and more than a few. Their values are those of the whole block, and
+/// the dictionary, if there is one, has their strings.
+fn check_some_rows(segment: Segment<'_>, block: usize, all: &[Value], data_type: &DataType) {
+    let mut vector = Vector::of_type(data_type);
+    for step in [5, 37, 1_000] {
+        let mut rows = Selection::all(all.len());
+        rows.clear();
+        (step / 5..all.len()).step_by(step).for_each(|row| rows.push(row));
+        segment.rows_of_block(block, &rows, &mut vector);
+        assert_eq!(vector.len(), all.len(), "{data_type}: the rows of block {block}");
+        rows.for_each(|row| {
+            let (some, whole) = (format!("{:?}", vector.get(row)), format!("{:?}", all[row]));
+            assert_eq!(some, whole, "{data_type}: row {row} of block {block}");
+        });
+        let Some(dictionary) = segment.dictionary() else { continue };
+        let mut codes = Vec::new();
+        dictionary.codes(block, rows.list(), &mut codes);
+        assert_eq!(codes.len(), all.len());
+        let Some(strings) = vector.byte_rows() else { continue };
+        let of_rows = strings.codes().filter(|codes| codes.dictionary == dictionary.id());
+        rows.iter().filter(|row| !all[*row].is_null()).for_each(|row| {
+            let string = dictionary.get(codes[row]);
+            assert_eq!(string, strings.get(row), "{data_type}: row {row} of block {block}");
+            assert_eq!(of_rows.map(|of_rows| of_rows.rows[row]), Some(codes[row]));
+        });
     }
 }
 

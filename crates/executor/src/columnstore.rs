@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use sos::lock::{SpinClass, SpinLock};
 use storage::columnstore::{
-    BLOCK_ROWS, ColumnView, GROUP_ROWS_MAX, GroupBuilder, Place, RowGroup, Segment, Trim, Zone,
-    word_of,
+    BLOCK_ROWS, ColumnView, Dictionary, GROUP_ROWS_MAX, GroupBuilder, Place, RowGroup, Segment,
+    Trim, Zone, few_of, word_of,
 };
 use storage::{Read, RowImage, RowRef, Table, Transaction};
 use types::batch::{Selection, Vector};
@@ -58,6 +58,22 @@ impl<'t> Block<'t> {
     /// Decodes a column of the block into `out`.
     pub fn read(&self, ordinal: usize, out: &mut Vector) {
         self.segment(ordinal).block(self.number, out);
+    }
+
+    /// Decodes the selected rows of a column into `out`; the values of the block's other rows are
+    /// arbitrary.
+    pub fn read_rows(&self, ordinal: usize, rows: &Selection, out: &mut Vector) {
+        self.segment(ordinal).rows_of_block(self.number, rows, out);
+    }
+
+    /// Returns the dictionary of a column's strings; `None` if its segment has none.
+    pub fn dictionary(&self, ordinal: usize) -> Option<Dictionary<'t>> {
+        self.segment(ordinal).dictionary()
+    }
+
+    /// Replaces `out` by the dictionary codes of the selected rows; those of other rows are arbitrary.
+    pub fn codes(&self, dictionary: &Dictionary<'_>, rows: &Selection, out: &mut Vec<u32>) {
+        dictionary.codes(self.number, few_of(rows), out);
     }
 
     /// Returns the number of NULLs in a column of the block.

@@ -4,17 +4,21 @@
 //! The aggregates of `total.rs` have typed loops; any other uses the row executor's accumulator,
 //! one per group, fed row by row.
 
+use std::ops::Range;
+
 use sos::ledger::{self, Label};
 use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
 use types::value::ColumnType;
 use types::{DataType, Result, Value};
 
+use super::bound::Bound;
 use super::interner::Unknown;
 use super::kernel::{Kernel, cannot_fail};
 use super::keys::{KeyRows, Keys, NullKeys};
 use super::parallel::{Desk, Help, Tables, lead, pieces_of_aggregate};
 use super::pushdown::Pushdown;
 use super::restrict::Restriction;
+use super::simplify::{converted_column, sum_apart, telling_keys, without_widening};
 use super::table::KeyTable;
 use super::total::{Groups, Totals};
 use super::{Flow, Input, Operator, Receive, Rows, Stage, compile, stream, with};
@@ -25,7 +29,6 @@ use executor::{Cx, fault};
 use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{Aggregate, AggregateCall};
 use plan::walk::{self, Registers};
-use types::type_rules::BinaryOp;
 
 /// A hash aggregate: its input, and the stage that collects batches.
 pub(super) struct Grouping<'p> {
@@ -33,6 +36,8 @@ pub(super) struct Grouping<'p> {
     input: Input<'p>,
     layout: Vec<Register>,
     stage: Collect<'p>,
+    /// The bound of a sort above, on the result of a call.
+    bound: Option<(usize, Bound)>,
 }
 
 /// Adds each batch of the input to the groups.
@@ -94,6 +99,8 @@ const TOTAL_BYTES: usize = 32;
 
 /// DISTINCT: the arguments seen so far in each group.
 struct FirstOfGroup {
+    /// Whether there is one group: its number is then no part of the keys.
+    is_single: bool,
     keys: Keys,
     table: KeyTable,
     rows: KeyRows,
@@ -124,6 +131,7 @@ impl<'p> Grouping<'p> {
             input,
             layout,
             stage: Collect { keys, calls, sets, broken: None, charges: None },
+            bound: None,
         }
     }
 }
@@ -194,7 +202,8 @@ impl<'p> Call<'p> {
         }
     }
 
-    fn state(&self) -> State {
+    /// Makes its accumulators, for one group or for many.
+    fn state(&self, is_single: bool) -> State {
         if let Some(twin) = self.twin {
             return State::Twin(twin);
         }
@@ -202,7 +211,7 @@ impl<'p> Call<'p> {
         match Totals::new(name, self.types.first(), &self.call.ty) {
             Some(totals) if self.loads.is_none() => State::Typed(
                 totals,
-                self.call.distinct.then(|| Box::new(FirstOfGroup::new(&self.types))),
+                self.call.distinct.then(|| Box::new(FirstOfGroup::new(&self.types, is_single))),
             ),
             _ => State::Rows(Vec::new()),
         }
@@ -296,54 +305,6 @@ impl<'p> Grouping<'p> {
             }
         }
         Ok(())
-    }
-}
-
-/// Removes a conversion of a decimal that only raises its precision.
-fn without_widening(expr: &Expr) -> &Expr {
-    if let ExprKind::Convert(conversion) = &expr.kind
-        && let DataType::Decimal { scale, precision } = expr.ty.data_type
-        && let DataType::Decimal { scale: from, precision: digits } =
-            conversion.operand.ty.data_type
-        && scale == from
-        && digits <= precision
-    {
-        return &conversion.operand;
-    }
-    expr
-}
-
-/// Takes a sum of a small column and a number apart, whose SUM is that of the column and as many
-/// times the number: no such sum of two overflows.
-fn sum_apart(expr: &Expr) -> Option<(&Expr, i64)> {
-    let ExprKind::Arithmetic(op, operands) = &expr.kind else { return None };
-    let (DataType::Int, (values, Expr { kind: ExprKind::Constant(Value::Int(number)), .. })) =
-        (expr.ty.data_type, &**operands)
-    else {
-        return None;
-    };
-    let number = match op {
-        BinaryOp::Add => i64::from(*number),
-        BinaryOp::Subtract => -i64::from(*number),
-        _ => return None,
-    };
-    let ExprKind::Convert(conversion) = &values.kind else { return None };
-    let largest = match conversion.operand.ty.data_type {
-        DataType::TinyInt => i64::from(u8::MAX),
-        DataType::SmallInt => i64::from(i16::MAX) + 1,
-        _ => return None,
-    };
-    let is_column = matches!(conversion.operand.kind, ExprKind::Column(_));
-    let is_plain = is_column && conversion.style.is_none() && values.ty.data_type == DataType::Int;
-    (is_plain && number.abs() + largest <= i64::from(i32::MAX)).then_some((values, number))
-}
-
-/// Returns the column whose values, converted to `int`, an expression has.
-fn converted_column(expr: &Expr) -> Option<Register> {
-    let ExprKind::Convert(conversion) = &expr.kind else { return None };
-    match conversion.operand.kind {
-        ExprKind::Column(register) if conversion.style.is_none() => Some(register),
-        _ => None,
     }
 }
 
@@ -502,24 +463,30 @@ impl State {
 }
 
 impl FirstOfGroup {
-    fn new(types: &[ColumnType]) -> Self {
+    fn new(types: &[ColumnType], is_single: bool) -> Self {
         let keys = Keys::new(types, NullKeys::Equal);
-        let table = KeyTable::new(keys.width() + 1);
-        Self { keys, table, rows: KeyRows::default(), words: Vec::new(), found: Vec::new() }
+        let table = KeyTable::new(keys.width() + usize::from(!is_single));
+        let (rows, words, found) = (KeyRows::default(), Vec::new(), Vec::new());
+        Self { is_single, keys, table, rows, words, found }
     }
 
     /// Returns the rows whose arguments are new in their group.
     fn new_rows(&mut self, arguments: &[&Vector], groups: Groups<'_>) -> Selection {
+        self.keys.widen(arguments, &mut self.table);
         self.keys.encode(arguments, groups.selection, Unknown::Add, &mut self.rows);
-        self.words.clear();
-        let mut keys = self.rows.words.chunks_exact(self.keys.width().max(1));
-        for row in groups.selection.iter() {
-            self.words.push(u64::from(groups.numbers[row]));
-            self.words.extend_from_slice(keys.next().unwrap_or_default());
-        }
         let mut next = u32::try_from(self.table.len()).unwrap_or(u32::MAX);
         self.found.clear();
-        self.table.insert_all(&self.words, self.rows.rows, &mut self.found);
+        if self.is_single {
+            self.table.insert_all(&self.rows.words, self.rows.rows, &mut self.found);
+        } else {
+            self.words.clear();
+            let mut keys = self.rows.words.chunks_exact(self.keys.width().max(1));
+            for row in groups.selection.iter() {
+                self.words.push(u64::from(groups.numbers[row]));
+                self.words.extend_from_slice(keys.next().unwrap_or_default());
+            }
+            self.table.insert_all(&self.words, self.rows.rows, &mut self.found);
+        }
         let mut kept = Selection::default();
         kept.clear();
         for (row, number) in groups.selection.iter().zip(&self.found) {
@@ -532,38 +499,6 @@ impl FirstOfGroup {
     }
 }
 
-/// Returns the positions of the keys that tell groups apart. A key that is computed from columns that
-/// are keys themselves has one value in each group, if equal numbers are the same number.
-fn telling_keys(keys: &[&Expr]) -> Vec<usize> {
-    let is_number = |expr: &Expr| {
-        matches!(expr.ty.data_type, DataType::SmallInt | DataType::Int | DataType::BigInt)
-    };
-    let columns: Vec<Register> = keys
-        .iter()
-        .filter_map(|key| match key.kind {
-            ExprKind::Column(register) if is_number(key) => Some(register),
-            _ => None,
-        })
-        .collect();
-    let is_computed = |key: &Expr| {
-        let mut is_computed = !matches!(key.kind, ExprKind::Column(_) | ExprKind::Constant(_));
-        walk::visit(key, &mut |expr| {
-            is_computed &= is_number(expr)
-                && match &expr.kind {
-                    ExprKind::Column(register) => columns.contains(register),
-                    ExprKind::Constant(_) => true,
-                    ExprKind::Arithmetic(op, _) => {
-                        matches!(op, BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply)
-                    }
-                    ExprKind::Convert(conversion) => conversion.style.is_none(),
-                    _ => false,
-                };
-        });
-        is_computed
-    };
-    (0..keys.len()).filter(|place| !is_computed(keys[*place])).collect()
-}
-
 impl Set {
     fn new(aggregate: &Aggregate, set: &[u16], calls: &[Call<'_>]) -> Self {
         let on: Vec<usize> = set.iter().map(|key| usize::from(*key)).collect();
@@ -573,6 +508,7 @@ impl Set {
         let hashed: Vec<ColumnType> = telling.iter().map(|place| types[*place]).collect();
         let keys = Keys::new(&hashed, NullKeys::Equal);
         let table = KeyTable::new(keys.width());
+        let is_single = on.is_empty();
         Self {
             on,
             telling,
@@ -580,7 +516,7 @@ impl Set {
             table,
             values: types.iter().map(Vector::with_capacity_for).collect(),
             groups: 0,
-            states: calls.iter().map(Call::state).collect(),
+            states: calls.iter().map(|call| call.state(is_single)).collect(),
             added: calls.iter().map(|call| call.added).collect(),
             key_rows: KeyRows::default(),
             found: Vec::new(),
@@ -610,6 +546,7 @@ impl Set {
             return;
         }
         let hashed: Vec<&Vector> = self.telling.iter().map(|place| vectors[*place]).collect();
+        self.keys.widen(&hashed, &mut self.table);
         self.keys.encode(&hashed, &batch.selection, Unknown::Add, &mut self.key_rows);
         self.found.clear();
         self.table.insert_all(&self.key_rows.words, self.key_rows.rows, &mut self.found);
@@ -664,6 +601,35 @@ impl Set {
         self.values.iter_mut().for_each(Vector::push_null);
     }
 
+    /// Returns the groups that the sort above needs by its bound; all of them if one of them may raise
+    /// an error.
+    fn needed(&mut self, bound: Option<&(usize, Bound)>, groups: Range<usize>) -> Vec<u32> {
+        let all = groups.clone().map(|group| u32::try_from(group).unwrap_or(u32::MAX));
+        let Some((call, bound)) = bound.filter(|(_, bound)| bound.is_set()) else {
+            return all.collect();
+        };
+        for (state, added) in self.states.iter_mut().zip(&self.added) {
+            let is_safe = match state {
+                State::Typed(totals, _) => {
+                    totals.grow(self.groups);
+                    groups.clone().all(|group| totals.fits(group, *added))
+                }
+                // Other numbers may be added to the sums of a twin.
+                State::Twin(_) | State::Rows(_) => false,
+            };
+            if !is_safe {
+                return all.collect();
+            }
+        }
+        let State::Typed(totals, _) = &self.states[*call] else { return all.collect() };
+        let added = self.added[*call];
+        let is_needed = |group: &u32| match totals.word(*group as usize, added) {
+            Some(word) => bound.needs(word),
+            None => true,
+        };
+        all.filter(is_needed).collect()
+    }
+
     fn finish(
         &mut self,
         call: usize,
@@ -715,6 +681,12 @@ impl<'p> Operator<'p> for Grouping<'p> {
         }
     }
 
+    fn bound(&mut self, bound: &Bound) {
+        let calls = &self.aggregate.aggregates;
+        let call = calls.iter().position(|call| call.register == bound.register);
+        self.bound = call.map(|call| (call, bound.clone()));
+    }
+
     fn run(
         &mut self,
         cx: &mut Cx<'_>,
@@ -726,7 +698,7 @@ impl<'p> Operator<'p> for Grouping<'p> {
             Some(region) => self.collect_in_parallel(region, cx, rows)?,
             None => self.collect(cx, rows)?,
         }
-        let Self { aggregate, stage, .. } = self;
+        let Self { aggregate, stage, bound, .. } = self;
         let key_columns = aggregate.keys.iter().map(|key| Vector::with_capacity_for(&key.0.ty));
         let mut columns: Vec<Vector> = key_columns.collect();
         let calls = aggregate.aggregates.iter();
@@ -740,7 +712,8 @@ impl<'p> Operator<'p> for Grouping<'p> {
             for first in (0..set.groups).step_by(BATCH_ROWS) {
                 fault::check_cancel(cx)?;
                 let end = set.groups.min(first + BATCH_ROWS);
-                let failed = fill(aggregate, set, first..end, cx, &mut out);
+                let groups = set.needed(bound.as_ref(), first..end);
+                let failed = fill(aggregate, set, &groups, cx, &mut out);
                 if out.rows() > 0 && receive(cx, rows, &mut out)? == Flow::Enough {
                     return Ok(Flow::Enough);
                 }
@@ -755,7 +728,7 @@ impl<'p> Operator<'p> for Grouping<'p> {
 fn fill(
     aggregate: &Aggregate,
     set: &mut Set,
-    groups: std::ops::Range<usize>,
+    groups: &[u32],
     cx: &mut Cx<'_>,
     out: &mut Batch,
 ) -> Result<()> {
@@ -768,7 +741,7 @@ fn fill(
     for group in groups {
         values.clear();
         for (number, call) in aggregate.aggregates.iter().enumerate() {
-            match set.finish(number, call, group, cx) {
+            match set.finish(number, call, *group as usize, cx) {
                 Ok(value) => values.push(value),
                 Err(error) => failed = Err(error),
             }
@@ -782,7 +755,7 @@ fn fill(
         for (column, value) in out.columns[keys..].iter_mut().zip(&values) {
             column.push(value);
         }
-        rows.push(u32::try_from(group).unwrap_or(u32::MAX));
+        rows.push(*group);
     }
     for (key, column) in out.columns[..keys].iter_mut().enumerate() {
         match set.on.iter().position(|on| *on == key) {

@@ -141,6 +141,7 @@ impl Seen {
     }
 
     fn number(&mut self, vectors: &[&Vector], selection: &Selection, unknown: Unknown) {
+        self.keys.widen(vectors, &mut self.table);
         self.keys.encode(vectors, selection, unknown, &mut self.rows);
         self.numbers.clear();
         let (words, rows) = (&self.rows.words, self.rows.rows);

@@ -4,12 +4,13 @@
 use types::Result;
 use types::batch::{Batch, Selection, Vector};
 
+use super::bound::Bound;
 use super::kernel::{Kernel, cannot_fail};
 use super::parallel::Tables;
 use super::restrict::Restriction;
 use super::{Flow, Input, Operator, Receive, Rows, Stage, stream};
 use executor::Cx;
-use plan::expr::{Expr, Register};
+use plan::expr::{Expr, ExprKind, Register};
 
 /// Passes on the rows for which a predicate is true.
 pub(super) struct Filter<'p> {
@@ -67,6 +68,12 @@ impl<'p> Operator<'p> for Filter<'p> {
         }
     }
 
+    fn bound(&mut self, bound: &Bound) {
+        if self.is_safe {
+            self.input.bound(bound);
+        }
+    }
+
     fn open(&mut self, cx: &mut Cx<'_>, rows: &mut Rows<'p>, tables: &mut Tables) -> Result<()> {
         self.input.open(cx, rows, tables)
     }
@@ -91,6 +98,7 @@ pub(super) struct Compute<'p> {
     input: Input<'p>,
     /// Whether the expressions can be evaluated for every row without error.
     is_safe: bool,
+    computed: &'p [(Register, Expr)],
     layout: Vec<Register>,
     stage: Append<'p>,
 }
@@ -112,7 +120,7 @@ impl<'p> Compute<'p> {
         let columns =
             computed.iter().map(|(_, expr)| Vector::with_capacity_for(&expr.ty)).collect();
         let is_safe = computed.iter().all(|(_, expr)| cannot_fail(expr));
-        Self { input, is_safe, layout, stage: Append { kernels, columns } }
+        Self { input, is_safe, computed, layout, stage: Append { kernels, columns } }
     }
 }
 
@@ -163,6 +171,19 @@ impl<'p> Operator<'p> for Compute<'p> {
     fn restrict(&mut self, restriction: &Restriction) {
         if self.is_safe {
             self.input.restrict(restriction);
+        }
+    }
+
+    fn bound(&mut self, bound: &Bound) {
+        if !self.is_safe {
+            return;
+        }
+        match self.computed.iter().rev().find(|(register, _)| *register == bound.register) {
+            None => self.input.bound(bound),
+            Some((_, Expr { kind: ExprKind::Column(register), .. })) => {
+                self.input.bound(&bound.on(*register));
+            }
+            Some(_) => {}
         }
     }
 

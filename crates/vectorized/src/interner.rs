@@ -3,12 +3,13 @@
 //!
 //! A value's canonical form (a string's sort key) is computed only when its bytes are new: columns
 //! repeat their strings, and computing the form costs far more than a look-up. In a binary collation
-//! a string without its trailing blanks is its own form.
+//! a string without its trailing blanks is its own form. Strings that come from a dictionary are
+//! looked up once for each of its entries: from then on its code leads to the number.
 
 use std::hash::BuildHasher;
 
 use hashbrown::DefaultHashBuilder;
-use types::batch::{ByteKind, ByteRows, Selection};
+use types::batch::{ByteKind, ByteRows, DictionaryId, Selection};
 use types::compare::group_key;
 use types::{Bytes, Collation, Value};
 
@@ -36,6 +37,18 @@ pub(super) struct Interner {
     form: Vec<u8>,
     /// The hashes of the strings of a batch.
     hashes: Vec<u64>,
+    coded: Coded,
+}
+
+/// The numbers of the strings of one dictionary.
+#[derive(Clone, Default)]
+struct Coded {
+    dictionary: DictionaryId,
+    /// By code: the number + 1, 0 for one that is not known.
+    numbers: Vec<u32>,
+    /// The rows of a batch whose codes are not known, and their numbers.
+    unknown: Selection,
+    found: Vec<Option<u32>>,
 }
 
 impl Interner {
@@ -48,16 +61,45 @@ impl Interner {
             forms: Runs::default(),
             form: Vec::new(),
             hashes: Vec::new(),
+            coded: Coded::default(),
         }
     }
 
     /// Returns its memory, in bytes.
     pub(super) fn memory(&self) -> usize {
-        self.raw.memory() + self.forms.memory()
+        self.raw.memory() + self.forms.memory() + self.coded.numbers.capacity() * size_of::<u32>()
     }
 
     /// Calls `see` with each position among the selected rows, and the number of its string.
     pub(super) fn strings(
+        &mut self,
+        rows: &ByteRows,
+        selection: &Selection,
+        unknown: Unknown,
+        mut see: impl FnMut(usize, Option<u32>),
+    ) {
+        let Some(codes) = rows.codes() else { return self.uncoded(rows, selection, unknown, see) };
+        let mut coded = std::mem::take(&mut self.coded);
+        coded.follow(codes.dictionary);
+        let number = |row: usize, coded: &Coded| coded.numbers[codes.rows[row] as usize];
+        coded.unknown.filter(selection, |row| coded.numbers[codes.rows[row] as usize] == 0);
+        coded.found.clear();
+        if !coded.unknown.is_empty() {
+            let found = &mut coded.found;
+            self.uncoded(rows, &coded.unknown, unknown, |_, number| found.push(number));
+            // A string that is not known now may be added later: its code stays unknown.
+            for (row, number) in coded.unknown.iter().zip(&coded.found) {
+                coded.numbers[codes.rows[row] as usize] = number.map_or(0, |number| number + 1);
+            }
+        }
+        for (place, row) in selection.iter().enumerate() {
+            see(place, number(row, &coded).checked_sub(1));
+        }
+        self.coded = coded;
+    }
+
+    /// As [`Self::strings`], for rows without codes.
+    fn uncoded(
         &mut self,
         rows: &ByteRows,
         selection: &Selection,
@@ -145,6 +187,17 @@ impl Interner {
         match unknown {
             Unknown::Add => Some(self.forms.add(&self.form, hash).0),
             Unknown::Skip => self.forms.find(&self.form, hash),
+        }
+    }
+}
+
+impl Coded {
+    /// Forgets the numbers of another dictionary than this.
+    fn follow(&mut self, dictionary: DictionaryId) {
+        if self.dictionary != dictionary {
+            self.dictionary = dictionary;
+            self.numbers.clear();
+            self.numbers.resize(dictionary.entries, 0);
         }
     }
 }
@@ -312,5 +365,48 @@ mod tests {
         ["absent", "y"].iter().for_each(|text| rows.push(text.as_bytes()));
         let all = Selection::all(2);
         interner.strings(&rows, &all, Unknown::Skip, |_, number| assert_eq!(number, None));
+    }
+
+    /// Rows with codes get the numbers of the same rows without, from one dictionary after the
+    /// other, whether or not they are among the selected ones.
+    #[test]
+    fn codes_lead_to_the_numbers_of_their_strings() {
+        for name in ["Latin1_General_BIN2", "Latin1_General_CI_AS"] {
+            let collation = Collation::by_name(name).expect("a collation");
+            let (mut coded, mut plain) = (Interner::new(collation), Interner::new(collation));
+            for round in 0..12_u32 {
+                // Two rounds for each dictionary; those after the first have some of its strings.
+                let id = DictionaryId { address: 100 + round as usize / 2, entries: 40 };
+                let string = |code: u32| {
+                    format!("{}{}", if code % 2 == 0 { "s" } else { "S" }, code / 2 + round / 2)
+                };
+                let codes = (0..50_u32).map(|row| (row * 7 + round * 11) % 40);
+                let mut rows = ByteRows::new(ByteKind::VarChar);
+                codes.clone().for_each(|code| rows.push(string(code).as_bytes()));
+                let without = rows.clone();
+                rows.set_codes(id, codes);
+                let mut selection = Selection::default();
+                selection.filter(&Selection::all(50), |row| (row + round as usize) % 3 > 0);
+                let unknown = if round % 4 == 3 { Unknown::Skip } else { Unknown::Add };
+                let (mut found, mut wanted) = (Vec::new(), Vec::new());
+                coded.strings(&rows, &selection, unknown, |at, number| found.push((at, number)));
+                plain
+                    .strings(&without, &selection, unknown, |at, number| wanted.push((at, number)));
+                assert_eq!(found, wanted, "{name}: round {round}");
+            }
+        }
+    }
+
+    #[test]
+    fn codes_are_void_once_a_row_is_added() {
+        let mut rows = ByteRows::new(ByteKind::VarChar);
+        rows.push(b"a");
+        rows.set_codes(DictionaryId { address: 1, entries: 1 }, std::iter::once(0));
+        assert_eq!(rows.codes().map(|codes| codes.rows), Some(&[0][..]));
+        rows.push(b"b");
+        assert!(rows.codes().is_none());
+        rows.clear();
+        rows.push(b"c");
+        assert!(rows.codes().is_none());
     }
 }

@@ -9,6 +9,7 @@ use types::value::ColumnType;
 use types::{DataType, Decimal, Value};
 
 use super::interner::{Interner, Unknown};
+use super::table::KeyTable;
 
 /// The word of a NULL, in columns whose values never have it.
 const NULL_WORD: u64 = u64::MAX;
@@ -27,8 +28,8 @@ pub(super) enum NullKeys {
 pub(super) struct Keys {
     columns: Vec<KeyColumn>,
     width: usize,
-    /// Position of the word with the NULL bits, if the words of some column leave no value for
-    /// NULL.
+    /// Position of the word with the NULL bits, once there was a NULL in a column whose words leave
+    /// no value for NULL: see [`Self::widen`].
     null_word: Option<usize>,
     nulls: NullKeys,
 }
@@ -66,17 +67,32 @@ pub(super) struct KeyRows {
 impl Keys {
     /// Makes an encoder for keys of these types.
     pub(super) fn new(types: &[ColumnType], nulls: NullKeys) -> Self {
-        let (mut width, mut is_full) = (0, false);
+        let mut width = 0;
         let mut columns = Vec::with_capacity(types.len());
         for ty in types {
             let form = form_of(ty);
             let at = width;
             width += if matches!(form, Form::Decimal(..)) { 2 } else { 1 };
-            is_full |= matches!(form, Form::Word | Form::Decimal(..));
             columns.push(KeyColumn { form, at });
         }
-        let null_word = (is_full && nulls == NullKeys::Equal).then_some(width);
-        Self { columns, width: width + usize::from(null_word.is_some()), null_word, nulls }
+        Self { columns, width, null_word: None, nulls }
+    }
+
+    /// Adds a word of NULL bits to the keys, and to those in `table`, which ends with them, if these
+    /// vectors have the first NULL that needs it. Must be called before their rows are encoded, if
+    /// NULLs are equal.
+    pub(super) fn widen(&mut self, vectors: &[&Vector], table: &mut KeyTable) {
+        if self.null_word.is_some() || self.nulls == NullKeys::Nothing {
+            return;
+        }
+        let needs = |(column, vector): (&KeyColumn, &&Vector)| {
+            matches!(column.form, Form::Word | Form::Decimal(..)) && vector.has_nulls()
+        };
+        if self.columns.iter().zip(vectors).any(needs) {
+            self.null_word = Some(self.width);
+            self.width += 1;
+            table.widen();
+        }
     }
 
     /// Returns the number of words per key.
@@ -216,7 +232,8 @@ impl KeyColumn {
                 continue;
             }
             match (&self.form, bit) {
-                (Form::Small | Form::Number(_), _) | (_, None) => target.set(place, NULL_WORD),
+                (Form::Small | Form::Number(_), _) => target.set(place, NULL_WORD),
+                (_, None) => unreachable!("the keys were widened before they are encoded"),
                 (Form::Word | Form::Decimal(..), Some(bit)) => {
                     target.set(place, 0);
                     if matches!(self.form, Form::Decimal(..)) {
@@ -419,6 +436,7 @@ mod tests {
             let mut keys = Keys::new(&[ty], NullKeys::Equal);
             let mut out = KeyRows::default();
             let all = Selection::all(values.len());
+            keys.widen(&[&vector], &mut KeyTable::new(keys.width()));
             keys.encode(&[&vector], &all, Unknown::Add, &mut out);
             let key = |row: usize| &out.words[row * keys.width()..][..keys.width()];
             let form = |value: &Value| {

@@ -20,7 +20,9 @@
 
 mod adapt;
 mod aggregate;
+mod bound;
 mod bulk;
+mod coded;
 mod distinct;
 mod few_groups;
 mod filter;
@@ -38,6 +40,7 @@ mod restrict;
 mod row_or_batch;
 mod scan;
 mod set;
+mod simplify;
 mod sort;
 mod store;
 mod table;
@@ -47,6 +50,7 @@ mod window;
 use types::Result;
 use types::batch::{Batch, Selection};
 
+use bound::Bound;
 use parallel::{Gather, Tables};
 use pushdown::SharedPushdown;
 use restrict::Restriction;
@@ -92,6 +96,10 @@ trait Operator<'p> {
 
     /// Called before `run` with rows that the operator may skip. The default keeps them.
     fn restrict(&mut self, _: &Restriction) {}
+
+    /// Called before `run` with the bound of a sort above, which the sort lowers while it runs: the
+    /// operator may skip the rows behind it. The default keeps them.
+    fn bound(&mut self, _: &Bound) {}
 
     /// Called before `run` if the operator above accepts totals instead of rows. The default
     /// returns the rows.
@@ -236,6 +244,10 @@ impl<'p> Operator<'p> for Profiled<'p> {
     fn restrict(&mut self, restriction: &Restriction) {
         self.inner.restrict(restriction);
         self.restrictions.push(restriction.clone());
+    }
+
+    fn bound(&mut self, bound: &Bound) {
+        self.inner.bound(bound);
     }
 
     fn summarize(&mut self, pushdown: &SharedPushdown) {

@@ -3,7 +3,9 @@
 //! A column is decoded when it is first read, and only for rows that are left by then. If no part
 //! of the predicate can fail, its conditions on numbers and dates are evaluated before those on
 //! strings. A join above may have passed the keys that can match (`restrict.rs`); they are tested
-//! between the two. The first batches are small, so that TOP and EXISTS do not pay for a thousand
+//! between the two. A condition on one string column is evaluated once for each entry of its
+//! dictionary (`coded.rs`). A sort with a limit above passes its bound (`bound.rs`), which is tested
+//! before patterns are searched. The first batches are small, so that TOP and EXISTS do not pay for a thousand
 //! rows.
 
 use std::rc::Rc;
@@ -15,6 +17,8 @@ use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
 use types::row::Images;
 use types::{Bytes, Result, Value};
 
+use super::bound::Bound;
+use super::coded::Answers;
 use super::kernel::{Kernel, cannot_fail};
 use super::pushdown::SharedPushdown;
 use super::restrict::{KeyFilter, Restriction};
@@ -45,7 +49,8 @@ impl<'p> TableScan<'p> {
         let read = read.filter(|c| tested.contains(c.1) || needed.contains(c.1));
         let (ordinals, layout): (Vec<u16>, Vec<Register>) = read.unzip();
         let checks = scan.residual.as_ref().map_or_else(Vec::new, |e| checks_of(e, &layout));
-        let decode = Decode::new(table_of(&scan.table), &ordinals, checks);
+        let mut decode = Decode::new(table_of(&scan.table), &ordinals, checks);
+        decode.answer_by_code();
         Self { scan, layout, decode, pushdown: None }
     }
 }
@@ -59,6 +64,15 @@ impl<'p> Operator<'p> for TableScan<'p> {
         let place = self.layout.iter().position(|register| *register == restriction.register);
         if let Some(place) = place {
             self.decode.add_test(restriction, place);
+        }
+    }
+
+    fn bound(&mut self, bound: &Bound) {
+        let place = self.layout.iter().position(|register| *register == bound.register);
+        // A row that is dropped must not suppress an error of the predicate.
+        let is_safe = self.scan.residual.as_ref().is_none_or(cannot_fail);
+        if let Some(place) = place.filter(|_| is_safe) {
+            self.decode.bound = Some((place, bound.clone()));
         }
     }
 
@@ -132,6 +146,9 @@ impl<'p> TableScan<'p> {
     ) -> Result<Flow> {
         while let Some(block) = blocks.next_block().map_err(|e| fault::raise(cx, e))? {
             fault::check_cancel(cx)?;
+            if !self.decode.needs(&block) {
+                continue;
+            }
             cx.count_reads(self.scan, block.live.len() as u64);
             if let Some(pushdown) = &self.pushdown {
                 let _label = ledger::labelled(Label::Scan);
@@ -160,6 +177,8 @@ pub(super) struct Decode<'p> {
     checks: Vec<Check<'p>>,
     /// The restrictions passed by joins above.
     tests: Vec<Test>,
+    /// The bound passed by a sort above, on the column at a position.
+    bound: Option<(usize, Bound)>,
     kept: Selection,
     /// The batch used by [`Self::sift`].
     sifted: Batch,
@@ -171,6 +190,10 @@ pub(super) struct Check<'p> {
     /// Positions of the columns that it reads.
     places: Vec<usize>,
     work: Work,
+    /// Whether it can be evaluated for any string without error.
+    is_safe: bool,
+    /// Its answers for the entries of a dictionary, if it reads one string column.
+    answers: Option<Answers>,
 }
 
 impl<'p> Check<'p> {
@@ -178,7 +201,8 @@ impl<'p> Check<'p> {
         let read = walk::reads(condition);
         let places = layout.iter().enumerate().filter(|(_, register)| read.contains(**register));
         let places = places.map(|(place, _)| place).collect();
-        Self { condition: Kernel::new(condition, layout), places, work }
+        let is_safe = cannot_fail(condition);
+        Self { condition: Kernel::new(condition, layout), places, work, is_safe, answers: None }
     }
 }
 
@@ -265,7 +289,7 @@ impl Column {
             return;
         }
         match block {
-            Some(block) => block.read(self.ordinal, &mut self.vector),
+            Some(block) => block.read_rows(self.ordinal, &batch.selection, &mut self.vector),
             None => {
                 let (layout, rows) = (&definition.layout, &batch.selection);
                 layout.decode_column(self.ordinal, images, rows, &mut self.vector);
@@ -297,9 +321,31 @@ impl<'p> Decode<'p> {
             columns: ordinals.iter().map(column).collect(),
             checks,
             tests: Vec::new(),
+            bound: None,
             kept: Selection::default(),
             sifted: Batch::default(),
         }
+    }
+
+    /// Makes the checks that read one string column ready to test dictionaries.
+    fn answer_by_code(&mut self) {
+        let Self { definition, columns, checks, .. } = self;
+        for check in checks.iter_mut().filter(|check| check.is_safe) {
+            if let [place] = check.places[..] {
+                let ordinal = columns[place].ordinal;
+                let ty = &definition.layout.columns()[ordinal];
+                check.answers = Answers::new(place, columns.len(), ordinal, ty);
+            }
+        }
+    }
+
+    /// Returns whether a block may have rows that a sort above needs.
+    fn needs(&self, block: &Block<'_>) -> bool {
+        let Some((place, bound)) = &self.bound else { return true };
+        let ordinal = self.columns[*place].ordinal;
+        let Some(zone) = block.zone(ordinal).filter(|_| bound.is_set()) else { return true };
+        bound.needs_some(zone.least, zone.largest)
+            || (bound.needs_nulls() && block.nulls(ordinal) > 0)
     }
 
     /// Adds a restriction of the column at a position.
@@ -361,6 +407,13 @@ impl<'p> Decode<'p> {
                 break;
             }
             let label = ledger::labelled(Label::Scan);
+            let is_hidden = check.places.iter().all(|place| !columns[*place].is_shown);
+            if let (Some(block), Some(answers), true) = (&*block, &mut check.answers, is_hidden)
+                && answers.select(&mut check.condition, block, &batch.selection, cx, kept)?
+            {
+                std::mem::swap(&mut batch.selection, kept);
+                continue;
+            }
             for place in &check.places {
                 columns[*place].show((definition, images, block.as_ref()), batch, *place);
             }
@@ -369,6 +422,19 @@ impl<'p> Decode<'p> {
             std::mem::swap(&mut batch.selection, kept);
         }
         Ok(())
+    }
+
+    /// Drops the rows that a sort above does not need.
+    fn test_bound(&mut self, batch: &mut Batch) {
+        let Self { definition, images, block, columns, bound, kept, .. } = self;
+        let Some((place, bound)) = bound else { return };
+        if batch.selection.is_empty() || !bound.is_set() {
+            return;
+        }
+        let _label = ledger::labelled(Label::Scan);
+        columns[*place].show((definition, images, block.as_ref()), batch, *place);
+        bound.select(&batch.columns[*place], &batch.selection, kept);
+        std::mem::swap(&mut batch.selection, kept);
     }
 
     /// Drops the rows that no join above has a match for.
@@ -398,7 +464,9 @@ impl<'p> Stage<'p> for Decode<'p> {
         // it fails.
         self.check(batch, cx, |work| work == Work::Little)?;
         self.test(batch);
-        self.check(batch, cx, |work| work > Work::Little)
+        self.check(batch, cx, |work| work == Work::Some)?;
+        self.test_bound(batch);
+        self.check(batch, cx, |work| work == Work::Much)
     }
 
     fn give(

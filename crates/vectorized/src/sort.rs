@@ -1,11 +1,13 @@
 //! Sort: stores the input by column, with keys whose bytes compare as the rows do. With a limit, it
-//! stores at most about twice as many rows, and only rows that can still be among the first.
+//! stores at most about twice as many rows, and only rows that can still be among the first. The
+//! operators below may skip the others: see `bound.rs`.
 
 use sos::ledger::{self, Label};
 use types::Result;
 use types::batch::{Batch, Data, Selection, Vector};
 use types::key::{Direction, KeyPart, encode_value};
 
+use super::bound::Bound;
 use super::kernel::Kernel;
 use super::store::Store;
 use super::{Flow, Input, Operator, Receive, Rows, compile, with};
@@ -16,7 +18,7 @@ use plan::query::{Sort, SortKey};
 use plan::walk::Registers;
 
 /// Rows stored beyond twice the limit before the surplus is discarded.
-const SURPLUS: usize = if cfg!(debug_assertions) { 4 } else { 1024 };
+const SURPLUS: usize = if cfg!(debug_assertions) { 4 } else { 128 };
 
 /// A sort, perhaps with a limit.
 pub(super) struct Sorting<'p> {
@@ -33,6 +35,8 @@ struct Kept<'p> {
     limit: Option<usize>,
     /// The key of the last row within the limit so far; rows that are not less are not needed.
     last: Option<Vec<u8>>,
+    /// Passes the first key of that row to the operators below.
+    bound: Option<Bound>,
 }
 
 impl<'p> Sorting<'p> {
@@ -44,6 +48,7 @@ impl<'p> Sorting<'p> {
             store: Store::new(input.layout(), needed),
             limit: None,
             last: None,
+            bound: None,
         };
         Self { sort, input, kept }
     }
@@ -65,6 +70,10 @@ impl<'p> Operator<'p> for Sorting<'p> {
             Some(expr) => usize::try_from(count_of(expr, cx, types::Msg::TopNegative)?).ok(),
             None => None,
         };
+        if let Some(bound) = Bound::of(&sort.keys).filter(|_| kept.limit.is_some()) {
+            input.bound(&bound);
+            kept.bound = Some(bound);
+        }
         let mut charge = cx.session.accounting.grant.charge(0);
         input.run(cx, rows, &mut |cx, _, batch| {
             let _label = ledger::labelled(Label::Sort);
@@ -79,7 +88,7 @@ impl<'p> Operator<'p> for Sorting<'p> {
 
 impl Kept<'_> {
     fn push(&mut self, batch: &Batch, cx: &mut Cx<'_>) -> Result<()> {
-        let Self { encoder, keys, store, last, limit } = self;
+        let Self { encoder, keys, store, last, limit, bound } = self;
         let mut selection = Selection::default();
         selection.clear();
         encoder.encode(batch, cx, &mut |row, key| {
@@ -98,6 +107,9 @@ impl Kept<'_> {
             keys.retain(&places);
             // Rows with the same key as the last one came later, and sort after it.
             *last = keys.len().checked_sub(1).map(|place| keys.get(place).to_vec());
+            if let (Some(bound), Some(key)) = (bound, last) {
+                bound.lower(key);
+            }
         }
         Ok(())
     }

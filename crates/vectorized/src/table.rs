@@ -226,6 +226,20 @@ impl KeyTable {
         probes.words.extend(probes.slots.iter().map(first));
     }
 
+    /// Adds a word to the end of each key: 0 in those that there are, whose numbers stay.
+    pub(super) fn widen(&mut self) {
+        let mut words = Vec::with_capacity(self.len * (self.width + 1));
+        for number in 0..self.len {
+            words.extend_from_slice(&self.words[number * self.width..][..self.width]);
+            words.push(0);
+        }
+        self.words = words;
+        self.width += 1;
+        self.direct = Vec::new();
+        let slots = (self.len * 2).next_power_of_two().max(self.slots.len());
+        self.fill_slots(slots);
+    }
+
     /// Makes room for `more` new keys in slots.
     fn reserve(&mut self, more: usize) {
         let wanted = ((self.slotted + more) * 2).next_power_of_two();
@@ -449,6 +463,28 @@ mod tests {
         let mut found = Vec::new();
         table.find_all(&[0, 1, 3, 59_997, 59_998, 60_000, u64::MAX], 7, &mut found);
         assert_eq!(found, [0, NONE, 1, 19_999, NONE, NONE, NONE]);
+    }
+
+    #[test]
+    fn keys_keep_their_numbers_when_they_get_a_word() {
+        for width in [0, 1, 2] {
+            let mut table = KeyTable::new(width);
+            let keys: Vec<u64> = (0..500 * width as u64).map(|word| word * word % 1_009).collect();
+            let rows = if width == 0 { 1 } else { 500 };
+            let (mut before, mut after) = (Vec::new(), Vec::new());
+            table.insert_all(&keys, rows, &mut before);
+            table.widen();
+            let with = |last: u64| -> Vec<u64> {
+                let key = |row: usize| [&keys[row * width..][..width], &[last]].concat();
+                (0..rows).flat_map(key).collect()
+            };
+            table.insert_all(&with(0), rows, &mut after);
+            assert_eq!(before, after, "{width}");
+            let len = u32::try_from(table.len()).unwrap();
+            after.clear();
+            table.insert_all(&with(5), rows, &mut after);
+            assert!(after.iter().zip(&before).all(|(after, before)| *after == before + len));
+        }
     }
 
     #[test]

@@ -318,6 +318,50 @@ impl Totals {
         finish_total(&total, rows, average, ty)
     }
 
+    /// Returns whether [`Self::finish`] cannot fail for a group.
+    pub(super) fn fits(&self, group: usize, added: i64) -> bool {
+        match self {
+            Self::Count { is_big: true, .. }
+            | Self::Float { .. }
+            | Self::Extreme { .. }
+            | Self::Word { .. } => true,
+            Self::Count { rows, .. } => i32::try_from(rows[group]).is_ok(),
+            Self::Sum { sums, ty, average, .. } => {
+                let Sum { total, rows } = sums[group];
+                let total = total + i128::from(added) * i128::from(rows);
+                let whole = if *average { total / i128::from(rows.max(1)) } else { total };
+                match ty {
+                    DataType::Int => i32::try_from(whole).is_ok(),
+                    DataType::BigInt | DataType::Money => i64::try_from(whole).is_ok(),
+                    _ => false,
+                }
+            }
+        }
+    }
+
+    /// Returns the word of a group's result, `Some(None)` for NULL; `None` if the result has no word.
+    pub(super) fn word(&self, group: usize, added: i64) -> Option<Option<i64>> {
+        match self {
+            Self::Count { rows, .. } => Some(Some(rows[group])),
+            Self::Sum {
+                sums,
+                ty: DataType::Int | DataType::BigInt | DataType::Money,
+                average: false,
+                ..
+            } => {
+                let Sum { total, rows } = sums[group];
+                let total = total + i128::from(added) * i128::from(rows);
+                (rows == 0).then_some(None).or_else(|| i64::try_from(total).ok().map(Some))
+            }
+            Self::Word { best, form, .. } if !matches!(form, Data::ShortDecimal { .. }) => {
+                Some(best[group])
+            }
+            Self::Sum { .. } | Self::Float { .. } | Self::Extreme { .. } | Self::Word { .. } => {
+                None
+            }
+        }
+    }
+
     fn add_words(&mut self, groups: Groups<'_>, vector: &Vector) {
         let Self::Word { best, wants_less, form, .. } = self else { return };
         let wants_less = *wants_less;

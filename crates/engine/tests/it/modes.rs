@@ -40,10 +40,49 @@ INSERT p SELECT i % 40, i, NULLIF(i % 23, 4), CHAR(65 + i % 5) + 'x' FROM n WHER
 UPDATE p SET k = 96 WHERE y % 50 = 1;
 DELETE p WHERE y % 100 = 2;
 ALTER INDEX f ON far REBUILD;
+CREATE TABLE e (id int NOT NULL, k smallint NOT NULL, s varchar(20) NOT NULL, at datetime2(0) NULL,
+    u nvarchar(20) COLLATE Latin1_General_BIN2 NOT NULL, t varchar(20) NOT NULL, INDEX ce CLUSTERED COLUMNSTORE);
+INSERT e SELECT i, i * 37 % 101, CHAR(65 + i % 7) + CASE WHEN i % 3 = 0 THEN 'x ' ELSE 'X' END,
+    DATEADD(second, NULLIF(i * 7919 % 3001, 77), '2024-01-01'), N'u' + CAST(i / 9 % 40 AS nvarchar(9)), CAST(i AS varchar(9)) FROM n;
+ALTER INDEX ce ON e REBUILD;
+INSERT e SELECT i, 7, 'ax', NULL, N'u' + CAST(i AS nvarchar(9)), 'u3' FROM n WHERE i < 30;
+DELETE e WHERE id % 11 = 5;
 ";
 
 /// Queries whose answers must be equal.
 pub(crate) const QUERIES: &[&str] = &[
+    "SELECT id, t FROM e WHERE s LIKE '%ax%' AND u <> N'u7' AND k > 5",
+    "SELECT id FROM e WHERE s = 'AX' AND t LIKE '%7%' AND (u = N'u3' OR u > N'u5')",
+    "SELECT COUNT(*) FROM e WHERE u LIKE N'%1%' AND LEN(s) = 2",
+    "SELECT id, CHARINDEX('x', s), CHARINDEX('aX', s), CHARINDEX('1', t, id % 4 - 1), CHARINDEX('', s), CHARINDEX(NULL, s) FROM e",
+    "SELECT id, CHARINDEX('x', s COLLATE Latin1_General_BIN2), CHARINDEX('Ax', s COLLATE Latin1_General_CS_AS, k) FROM a WHERE k < 9",
+    "SELECT id, CHARINDEX('b', s), CHARINDEX(s, 'xAxBx'), CHARINDEX(N'b', u), CHARINDEX('x', s + CHAR(228), NULLIF(k, 4)) FROM a WHERE id < 200",
+    "SELECT one.k, (SELECT COUNT(*) FROM e WHERE e.t = one.name OR e.u = N'u' + CAST(one.k AS nvarchar(9))) FROM one",
+    "SELECT s, COUNT(*), SUM(id), MIN(t) FROM e WHERE u > N'u' GROUP BY s",
+    "SELECT u, s, COUNT(*), COUNT(DISTINCT t), COUNT(DISTINCT s) FROM e GROUP BY u, s",
+    "SELECT COUNT(DISTINCT s), COUNT(DISTINCT u), COUNT(DISTINCT t) FROM e",
+    "SELECT s FROM e UNION SELECT s FROM c",
+    "SELECT COUNT(*), SUM(x.id) FROM e x JOIN e y ON x.u = y.u AND x.s = y.s WHERE y.id < 400",
+    "SELECT x.id, a.id FROM e x JOIN a ON a.s = x.s WHERE a.id < 8 AND x.k < 9",
+    "SELECT TOP 10 s, COUNT(*) AS n, SUM(k), MIN(id) FROM e GROUP BY s ORDER BY n DESC, s",
+    "SELECT TOP 3 k, COUNT(*), AVG(id), MAX(t) FROM e GROUP BY k ORDER BY 2, k DESC",
+    "SELECT TOP 4 t, SUM(id) FROM e GROUP BY t HAVING SUM(k) > 9 ORDER BY SUM(id) DESC",
+    "SELECT TOP 4 t, MIN(at) FROM e GROUP BY t ORDER BY MIN(at), t",
+    "SELECT TOP 4 t, MAX(at), COUNT(at) FROM e GROUP BY t ORDER BY MAX(at) DESC, t",
+    "SELECT t, COUNT(*) FROM e GROUP BY t ORDER BY COUNT(*) DESC, t OFFSET 3 ROWS FETCH NEXT 5 ROWS ONLY",
+    "SELECT TOP 4 k, COUNT(*), SUM(wide) FROM c GROUP BY k ORDER BY COUNT(*) DESC, k",
+    "SELECT TOP 2 k, SUM(k), SUM(k + 3), SUM(k - 1) FROM e GROUP BY k ORDER BY 2 DESC",
+    "SELECT TOP 3 k, SUM(big) FROM a GROUP BY k ORDER BY SUM(big), k",
+    "SELECT TOP 5 id, s, at FROM e ORDER BY at, id",
+    "SELECT TOP 5 id, s, at, t FROM e WHERE t LIKE '%3%' AND s <> 'bx' ORDER BY at DESC, id",
+    "SELECT TOP 5 id, t FROM e ORDER BY id DESC",
+    "SELECT TOP 5 id, t FROM e WHERE k < 50 ORDER BY k, id DESC",
+    "SELECT TOP 3 id, s FROM e WHERE 10 / (id - 2500) < 5 ORDER BY k, id",
+    "SELECT TOP 3 id, 10 / (id - 2500) FROM e ORDER BY id",
+    "SELECT TOP 3 id, 10 / (id - 2900) AS q FROM e ORDER BY id, q",
+    "SELECT TOP 4 WITH TIES k, COUNT(*) FROM e GROUP BY k ORDER BY COUNT(*)",
+    "SELECT TOP 6 at, at2, day, id FROM a ORDER BY at DESC, at2, id",
+    "SELECT TOP 6 m, d, id FROM a ORDER BY m, id",
     "SELECT COUNT(*) FROM a",
     "SELECT COUNT(*), COUNT(k), SUM(k), AVG(k), MIN(k), MAX(k) FROM a WHERE id > 1500",
     "SELECT k, COUNT(*), SUM(big), SUM(d), AVG(d), SUM(wide), SUM(m), AVG(f), MIN(s), MAX(u) FROM a GROUP BY k",
@@ -241,6 +280,9 @@ const FAILING: &[(&str, &str)] = &[
     ("SELECT COUNT(*) FROM a WHERE id < 5 AND day < CAST", "241"),
     ("SELECT SUM(v) FROM far", "8115"),
     ("SELECT SUM(CASE WHEN id = 1 THEN", "8115"),
+    ("SELECT TOP 4 k, COUNT(*), SUM(wide)", "8115"),
+    ("SELECT TOP 3 id, s FROM e WHERE 10 /", "8134"),
+    ("SELECT TOP 3 id, 10 / (id - 2900)", "8134"),
 ];
 
 #[test]

@@ -14,6 +14,8 @@ mod settle;
 
 pub use crate::row_group::{ColumnIndexId, ColumnView, Place, RowGroup, Trim};
 pub use crate::store::{ColumnStore, Mover};
-pub use encoding::{BLOCK_ROWS, Encoding, GROUP_ROWS_MAX, GroupBuilder, Segment, Zone, word_of};
+pub use encoding::{
+    BLOCK_ROWS, Dictionary, Encoding, GROUP_ROWS_MAX, GroupBuilder, Segment, Zone, few_of, word_of,
+};
 pub use moving::Moved;
 pub use secondary::{ColumnGroupRow, LooseRows};

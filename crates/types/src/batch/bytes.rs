@@ -36,19 +36,51 @@ impl ByteKind {
 }
 
 /// Strings in one buffer: row `i` is `arena[ends[i - 1]..ends[i]]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ByteRows {
     /// The kind of value of every row.
     pub kind: ByteKind,
     ends: Vec<u32>,
     arena: Vec<u8>,
+    /// The dictionary that the rows come from, and the code of each row: valid if there are as many
+    /// codes as rows.
+    dictionary: DictionaryId,
+    codes: Vec<u32>,
 }
+
+/// Identifies a dictionary among those that a statement reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DictionaryId {
+    /// Where the dictionary is in memory.
+    pub address: usize,
+    /// Number of its entries: codes are less than this.
+    pub entries: usize,
+}
+
+/// The codes of rows that come from a dictionary: rows of equal codes are equal. The codes of NULL
+/// rows and of rows that were not decoded are arbitrary.
+#[derive(Clone, Copy, Debug)]
+pub struct Codes<'a> {
+    /// The dictionary that all rows come from.
+    pub dictionary: DictionaryId,
+    /// The code of each row.
+    pub rows: &'a [u32],
+}
+
+impl PartialEq for ByteRows {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind, &self.ends, &self.arena) == (other.kind, &other.ends, &other.arena)
+    }
+}
+
+impl Eq for ByteRows {}
 
 impl ByteRows {
     /// Makes an empty list of rows.
     #[inline]
     pub const fn new(kind: ByteKind) -> Self {
-        Self { kind, ends: Vec::new(), arena: Vec::new() }
+        let dictionary = DictionaryId { address: 0, entries: 0 };
+        Self { kind, ends: Vec::new(), arena: Vec::new(), dictionary, codes: Vec::new() }
     }
 
     /// Returns the number of rows.
@@ -125,6 +157,20 @@ impl ByteRows {
         self.push_part(&source.arena, start as usize, source.ends[row] as usize);
     }
 
+    /// Appends rows that lie one after the other in `bytes`, whose lengths these are.
+    ///
+    /// # Panics
+    /// If there is no room, or the lengths do not add up to all bytes.
+    pub fn push_run(&mut self, bytes: &[u8], lengths: impl Iterator<Item = u32>) {
+        let mut end = self.ends.last().copied().unwrap_or(0);
+        self.arena.extend_from_slice(bytes);
+        self.ends.extend(lengths.map(|length| {
+            end = end.wrapping_add(length);
+            end
+        }));
+        assert_eq!(usize::try_from(end), Ok(self.arena.len()), "the rows are all of the bytes");
+    }
+
     /// Reserves memory for rows and bytes.
     #[inline]
     pub fn reserve(&mut self, rows: usize, bytes: usize) {
@@ -154,6 +200,26 @@ impl ByteRows {
     pub fn clear(&mut self) {
         self.ends.clear();
         self.arena.clear();
+        self.codes.clear();
+    }
+
+    /// Notes that all rows come from a dictionary, and the code of each. Rows that are added later
+    /// make this void.
+    ///
+    /// # Panics
+    /// If there are not as many codes as rows.
+    pub fn set_codes(&mut self, dictionary: DictionaryId, codes: impl Iterator<Item = u32>) {
+        self.dictionary = dictionary;
+        self.codes.clear();
+        self.codes.extend(codes);
+        assert_eq!(self.codes.len(), self.ends.len(), "each row has a code");
+    }
+
+    /// Returns the codes of the rows, if all come from one dictionary.
+    #[inline]
+    pub fn codes(&self) -> Option<Codes<'_>> {
+        let are_valid = !self.codes.is_empty() && self.codes.len() == self.ends.len();
+        are_valid.then_some(Codes { dictionary: self.dictionary, rows: &self.codes })
     }
 
     #[inline]

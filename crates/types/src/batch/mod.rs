@@ -18,7 +18,7 @@ mod nulls;
 mod selection;
 mod vector;
 
-pub use bytes::{ByteKind, ByteRows};
+pub use bytes::{ByteKind, ByteRows, Codes, DictionaryId};
 pub use data::Data;
 pub use nulls::Nulls;
 pub use selection::Selection;

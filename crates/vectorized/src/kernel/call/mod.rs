@@ -39,6 +39,7 @@ static LOOPS: &[(&str, Loop)] = &[
     ("LEFT", text::left),
     ("RIGHT", text::right),
     ("SUBSTRING", text::substring),
+    ("CHARINDEX", text::char_index),
     ("CONCAT", text::concat),
     ("UPPER", text::upper),
     ("LOWER", text::lower),

@@ -1,4 +1,4 @@
-//! LEN, LEFT, RIGHT, SUBSTRING, CONCAT, UPPER and LOWER, without allocating a value per row.
+//! LEN, LEFT, RIGHT, SUBSTRING, CHARINDEX, CONCAT, UPPER and LOWER, without allocating a value per row.
 
 use smallvec::SmallVec;
 use types::Collation;
@@ -70,6 +70,58 @@ pub(super) fn substring(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector)
     slices(inputs, rows, out, |row, _| {
         let (start, count) = (start.at(row).saturating_sub(1), count.at(row));
         (count >= 0).then_some((start, start.saturating_add(count)))
+    })
+}
+
+/// Longest string that CHARINDEX compares at each place; longer ones are left to the row function,
+/// whose time does not depend on their length.
+const NEEDLE_BYTES_MAX: usize = 16;
+
+/// `CHARINDEX(constant, text, start)` of `varchar`, where characters are equal if their bytes are, or
+/// are ASCII letters in another case.
+pub(super) fn char_index(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
+    let (needle, text) = (inputs.vectors[0], inputs.vectors[1]);
+    let (Some(Strings::One(ByteKind::VarChar, needle)), Some(Strings::Rows(texts))) =
+        (Strings::of(needle), Strings::of(text))
+    else {
+        return false;
+    };
+    let start = match inputs.vectors.get(2) {
+        None => Some(Side::One(1)),
+        Some(start) => numbers(start),
+    };
+    let (Some(start), (Data::Int(out), nulls)) = (start, out.parts_mut()) else { return false };
+    let collation = inputs.ty.collation;
+    let is_exact = collation.is_binary() && is_fixed(texts.kind, collation);
+    let is_plain = is_exact || (!collation.has_dotless_i() && needle.is_ascii());
+    if texts.kind != ByteKind::VarChar || needle.len() > NEEDLE_BYTES_MAX || !is_plain {
+        return false;
+    }
+    let ignores_case = !is_exact && !collation.is_case_sensitive();
+    let found = rows.try_for_each(|row| {
+        let text = texts.get(row);
+        if !is_exact && !text.is_ascii() {
+            return Err(());
+        }
+        let from = usize::try_from(start.at(row).saturating_sub(1).max(0)).unwrap_or(usize::MAX);
+        let place = place_of(needle, text.get(from..).unwrap_or_default(), ignores_case);
+        let place = place.map_or(0, |place| from + place + 1);
+        out[row] = i32::try_from(place).unwrap_or(i32::MAX);
+        Ok(())
+    });
+    inputs.vectors.iter().for_each(|vector| nulls.add(vector.nulls()));
+    found.is_ok()
+}
+
+/// Returns where a string first is in another; an empty one is nowhere.
+fn place_of(needle: &[u8], text: &[u8], ignores_case: bool) -> Option<usize> {
+    let first = *needle.first()?;
+    if needle.len() == 1 && !(ignores_case && first.is_ascii_alphabetic()) {
+        return text.iter().position(|byte| *byte == first);
+    }
+    text.windows(needle.len()).position(|part| match ignores_case {
+        true => part.eq_ignore_ascii_case(needle),
+        false => part == needle,
     })
 }
 
