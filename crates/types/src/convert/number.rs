@@ -40,9 +40,10 @@ impl Context<'_> {
                 Rounding::HalfAway,
             ),
             Value::VarBinary(bytes) => i128::from(self.integer_of(bytes)),
-            Value::VarChar(_) | Value::NVarChar(_) => {
-                self.parse_integer(&self.source_text(value))?
-            }
+            Value::VarChar(_) | Value::NVarChar(_) => match plain_number(value) {
+                Some(number) => number,
+                None => self.parse_integer(&self.source_text(value))?,
+            },
             _ => return Err(self.clash()),
         };
         self.narrow(wide).ok_or_else(|| self.integer_overflow(value, wide))
@@ -310,6 +311,36 @@ impl Context<'_> {
             _ => return None,
         })
     }
+}
+
+/// Reads the usual integer, of digits and blanks around them, without making text of it; `None` for
+/// any other text. Digits and blanks are the same in all code pages.
+fn plain_number(value: &Value) -> Option<i128> {
+    match value {
+        Value::VarChar(bytes) => digits(bytes.iter().map(|byte| u16::from(*byte))),
+        Value::NVarChar(units) => digits(crate::text::utf16_units(units)),
+        _ => None,
+    }
+}
+
+fn digits(units: impl Iterator<Item = u16>) -> Option<i128> {
+    const BLANK: u16 = 0x20;
+    const ZERO: u16 = 0x30;
+    const NINE: u16 = 0x39;
+    /// So many fit 64 bits.
+    const DIGITS_MAX: u8 = 18;
+    let (mut number, mut count, mut has_ended) = (0_i64, 0, false);
+    for unit in units {
+        match unit {
+            BLANK => has_ended = count > 0,
+            ZERO..=NINE if !has_ended && count < DIGITS_MAX => {
+                number = number * 10 + i64::from(unit - ZERO);
+                count += 1;
+            }
+            _ => return None,
+        }
+    }
+    (count > 0).then_some(i128::from(number))
 }
 
 fn is_nonzero_number(value: &Value) -> bool {
