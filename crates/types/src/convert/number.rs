@@ -371,3 +371,25 @@ fn decimal_of_bytes(bytes: &[u8]) -> Option<Decimal> {
     let magnitude = i128::try_from(magnitude).ok().filter(|_| valid)?;
     Decimal::checked(if *sign == 0 { -magnitude } else { magnitude }, *precision, *scale)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::plain_number;
+    use crate::{Bytes, Value};
+
+    #[test]
+    fn digits_between_blanks_are_a_number_in_both_encodings() {
+        let both = |text: &str| {
+            let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let narrow = plain_number(&Value::VarChar(Bytes::copy_from(text.as_bytes())));
+            let wide = plain_number(&Value::NVarChar(Bytes::copy_from(&units)));
+            assert_eq!(narrow, wide, "{text:?}");
+            narrow
+        };
+        assert_eq!(both(" 0042 "), Some(42));
+        assert_eq!(both("999999999999999999"), Some(999_999_999_999_999_999));
+        for text in ["", "  ", "4 2", "+4", "-4", "4a", "9999999999999999999", "\u{664}", "4."] {
+            assert_eq!(both(text), None, "{text:?} is read with care");
+        }
+    }
+}
