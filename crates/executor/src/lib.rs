@@ -223,7 +223,7 @@ impl Cx<'_> {
     pub fn keep_buffers(&mut self) {
         self.registers.truncate(REGISTERS_KEPT_MAX);
         self.registers.iter_mut().for_each(Value::clear);
-        self.scratch.xml = None;
+        self.scratch.end_request();
         self.take_buffers();
     }
 

@@ -64,7 +64,7 @@ impl Invocation {
         arguments: &mut [Argument],
         places: &mut Vec<usize>,
     ) -> Result<(), Stop> {
-        let Self { procedure, frame, .. } = self;
+        let Self { procedure, program, frame } = self;
         let mut given =
             smallvec::SmallVec::<[bool; 16]>::from_elem(false, procedure.parameters.len());
         places.clear();
@@ -82,7 +82,7 @@ impl Invocation {
                 given[place] = false;
                 continue;
             }
-            set_parameter(frame, procedure, place, argument, session)?;
+            set_parameter(frame, (procedure, program), place, argument, session)?;
         }
         for (place, parameter) in procedure.parameters.iter().enumerate() {
             if given[place] || parameter.table_type.is_some() {
@@ -92,22 +92,26 @@ impl Invocation {
                 let missing = Msg::ParameterNotSupplied(&procedure.name, &parameter.name);
                 return Err(misfit(missing, 4, procedure));
             };
-            frame.variables[scalar_place(procedure, place)] = match &parameter.default_function {
-                Some(function) => parameter_default(function, &parameter.ty, frame, session)?,
-                None => default.clone(),
-            };
+            frame.variables[scalar_place(procedure, program, place)] =
+                match &parameter.default_function {
+                    Some(function) => parameter_default(function, &parameter.ty, frame, session)?,
+                    None => default.clone(),
+                };
         }
         Ok(())
     }
 
     /// Returns the current value of a parameter.
     pub fn parameter(&self, place: usize) -> &Value {
-        &self.frame.variables[scalar_place(&self.procedure, place)]
+        &self.frame.variables[scalar_place(&self.procedure, &self.program, place)]
     }
 }
 
 /// Returns the position among scalar parameters: table-valued ones have no slot.
-fn scalar_place(procedure: &ProcedureDef, place: usize) -> usize {
+fn scalar_place(procedure: &ProcedureDef, program: &Program, place: usize) -> usize {
+    if program.table_parameters == 0 {
+        return place;
+    }
     place - procedure.parameters[..place].iter().filter(|p| p.table_type.is_some()).count()
 }
 
@@ -160,7 +164,7 @@ fn is_named(parameter: &ParameterDef, name: &str) -> bool {
 /// Assigns an argument to its parameter.
 fn set_parameter(
     frame: &mut Frame,
-    procedure: &ProcedureDef,
+    (procedure, program): (&ProcedureDef, &Program),
     place: usize,
     argument: &mut Argument,
     session: &SessionState,
@@ -190,7 +194,7 @@ fn set_parameter(
         if argument.output { argument.value.clone() } else { std::mem::take(&mut argument.value) };
     let value = convert_argument(value, &argument.ty, &parameter.ty, session)?;
     not_null(&value, &parameter.ty, &parameter.name)?;
-    frame.variables[scalar_place(procedure, place)] = value;
+    frame.variables[scalar_place(procedure, program, place)] = value;
     Ok(())
 }
 

@@ -18,6 +18,7 @@
 mod book;
 mod bulk;
 mod client;
+mod common;
 mod duckdb;
 mod keeping;
 mod peer;

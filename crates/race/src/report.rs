@@ -5,6 +5,7 @@ use std::fmt::Write;
 use load::json::{join, quote};
 
 use crate::bulk::{self, Bulk, BulkLap};
+use crate::common::{Setting, failures_json, put_heads, put_line, put_verdicts, verdicts_table};
 use crate::keeping::verdicts;
 use crate::run::{Lap, Race, as_float, median};
 use crate::work::Work;
@@ -83,16 +84,7 @@ fn bulk_notes(lap: &BulkLap) -> &'static str {
 
 /// Returns a race's results as text for a terminal.
 pub fn text(race: &Race) -> String {
-    let mut text = String::new();
-    for (name, value) in &race.facts {
-        let _ = writeln!(text, "{name:<14} {value}");
-    }
-    let _ = writeln!(text, "{:<14} {}", "run", race.plan);
-    for entrant in &race.entrants {
-        let _ = writeln!(text, "\n{}: {}", entrant.name, entrant.version);
-        let _ = writeln!(text, "  {}\n  {}", entrant.command, entrant.settings);
-    }
-    text.push('\n');
+    let mut text = setting(race).text();
     for name in &race.absent {
         let _ = writeln!(text, "{}", absence(name));
     }
@@ -102,8 +94,8 @@ pub fn text(race: &Race) -> String {
             continue;
         }
         let _ = writeln!(text, "\n{}: {}", work.name(), work.meaning());
-        put_line(&mut text, &HEADS.map(str::to_owned), "");
-        laps.iter().for_each(|lap| put_line(&mut text, &cells(lap), &notes(lap)));
+        put_cells(&mut text, &HEADS.map(str::to_owned), "");
+        laps.iter().for_each(|lap| put_cells(&mut text, &cells(lap), &notes(lap)));
         for (name, _, why) in race.left_out.iter().filter(|(_, of, _)| *of == work) {
             let _ = writeln!(text, "  {name:<18} left out: {why}");
         }
@@ -114,12 +106,10 @@ pub fn text(race: &Race) -> String {
             continue;
         }
         let _ = writeln!(text, "\n{}: {}", bulk.name(), bulk.meaning());
-        put_line(&mut text, &BULK_HEADS.map(str::to_owned), "");
-        laps.iter().for_each(|lap| put_line(&mut text, &bulk_cells(lap), bulk_notes(lap)));
+        put_cells(&mut text, &BULK_HEADS.map(str::to_owned), "");
+        laps.iter().for_each(|lap| put_cells(&mut text, &bulk_cells(lap), bulk_notes(lap)));
     }
-    for it in verdicts(race) {
-        let _ = writeln!(text, "\n{}: {} ({}): {}", it.what, it.measured, it.asked, it.verdict);
-    }
+    put_verdicts(&mut text, &verdicts(race));
     let _ = writeln!(text, "\n{LEGEND}");
     for (name, why) in &race.failures {
         let _ = writeln!(text, "FAILED {name}: {why}");
@@ -128,41 +118,29 @@ pub fn text(race: &Race) -> String {
 }
 
 /// Writes a line of a table, without its first cell, which is in the heading.
-fn put_line(text: &mut String, cells: &[String], note: &str) {
-    let mut line = format!("  {:<18}", cells[1]);
-    for (cell, width) in cells[2..].iter().zip([9, 18, 11, 9, 9, 9]) {
-        let _ = write!(line, "{cell:>width$}");
-    }
-    let _ = writeln!(text, "{}", format!("{line}  {note}").trim_end());
+fn put_cells(text: &mut String, cells: &[String], note: &str) {
+    let first = format!("  {:<18}", cells[1]);
+    put_line(text, &first, &cells[2..], &[9, 18, 11, 9, 9, 9], note);
+}
+
+fn setting(race: &Race) -> Setting<'_> {
+    Setting { facts: &race.facts, entrants: &race.entrants, plan: &race.plan }
 }
 
 /// Returns a race's results as JSON.
 pub fn json(race: &Race) -> String {
-    let pair = |(name, value): &(&'static str, String)| format!("{}:{}", quote(name), quote(value));
-    let entrants = race.entrants.iter().map(|entrant| {
-        format!(
-            "{{\"name\":{},\"version\":{},\"command\":{},\"settings\":{}}}",
-            quote(&entrant.name),
-            quote(&entrant.version),
-            quote(&entrant.command),
-            quote(&entrant.settings)
-        )
-    });
-    let failures = race
-        .failures
-        .iter()
-        .map(|(name, why)| format!("{{\"name\":{},\"why\":{}}}", quote(name), quote(why)));
+    let setting = setting(race);
     let left_out = race.left_out.iter().map(|(name, work, why)| {
         let work = quote(work.name());
         format!("{{\"name\":{},\"work\":{work},\"why\":{}}}", quote(name), quote(why))
     });
     format!(
         "{{\"machine\":{{{}}},\"run\":{},\"peers\":[{}],\"absent\":[{}],\"failures\":[{}],\"left_out\":[{}],\"results\":[{}],\"bulk\":[{}]}}\n",
-        join(race.facts.iter().map(pair)),
+        setting.facts_json(),
         quote(&race.plan),
-        join(entrants),
+        setting.entrants_json(),
         join(race.absent.iter().map(|name| quote(name))),
-        join(failures),
+        failures_json(&race.failures),
         join(left_out),
         race.laps.iter().map(lap_json).collect::<Vec<_>>().join(",\n"),
         race.bulk_laps.iter().map(bulk_json).collect::<Vec<_>>().join(",\n")
@@ -216,21 +194,14 @@ pub fn section(race: &Race) -> String {
     let mut text = format!(
         "\nWritten by `{make}`; [docs/race.md](race.md) says what is the same for all and what is not. {LEGEND}\n\n"
     );
-    let _ = writeln!(text, "| {} | |", HEADS.join(" | "));
-    let _ = writeln!(text, "|{}", "---|".repeat(HEADS.len() + 1));
+    put_heads(&mut text, &HEADS);
     for lap in &race.laps {
         let _ = writeln!(text, "| {} | {} |", cells(lap).join(" | "), notes(lap));
     }
-    let verdicts = verdicts(race);
-    if !verdicts.is_empty() {
-        text.push_str("\n| what | asked | measured | |\n|---|---|---|---|\n");
-    }
-    for it in verdicts {
-        let _ = writeln!(text, "| {} | {} | {} | {} |", it.what, it.asked, it.measured, it.verdict);
-    }
+    text.push_str(&verdicts_table(&verdicts(race)));
     if !race.bulk_laps.is_empty() {
-        let _ = writeln!(text, "\n| {} | |", BULK_HEADS.join(" | "));
-        let _ = writeln!(text, "|{}", "---|".repeat(BULK_HEADS.len() + 1));
+        text.push('\n');
+        put_heads(&mut text, &BULK_HEADS);
     }
     for lap in &race.bulk_laps {
         let _ = writeln!(text, "| {} | {} |", bulk_cells(lap).join(" | "), bulk_notes(lap));
@@ -252,16 +223,7 @@ pub fn section(race: &Race) -> String {
     for (name, why) in &race.failures {
         let _ = writeln!(text, "- FAILED {name}: {why}");
     }
-    text.push_str("\n| | |\n|---|---|\n");
-    for (name, value) in &race.facts {
-        let _ = writeln!(text, "| {name} | {value} |");
-    }
-    let _ = writeln!(text, "| run | {} |", race.plan);
-    for entrant in &race.entrants {
-        let (command, settings) = (&entrant.command, &entrant.settings);
-        let _ =
-            writeln!(text, "| {} | {}; `{command}`; {settings} |", entrant.name, entrant.version);
-    }
+    text.push_str(&setting(race).table());
     text
 }
 

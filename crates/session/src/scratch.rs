@@ -1,15 +1,21 @@
 //! Buffers that statements and requests reuse.
 
 use std::any::Any;
+use std::ops::{Deref, DerefMut};
 
 use types::Value;
 use types::row::RowBuffer;
 
 use crate::argument::Argument;
 
-/// Buffers that are used while a statement runs.
+/// The buffers that a statement uses, behind one pointer: contexts are made and dropped several times
+/// in a request, and pass them on. They are allocated at their first use.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct Scratch(Option<Box<Buffers>>);
+
+/// Buffers that are used while a statement runs.
+#[derive(Debug)]
+pub struct Buffers {
     /// An index key being built.
     pub key: Vec<u8>,
     /// A row being built.
@@ -24,6 +30,47 @@ pub struct Scratch {
     pub xml: Option<Box<dyn Any + Send>>,
     /// Rows since the last check for cancellation.
     pub rows_passed: u32,
+}
+
+impl Scratch {
+    /// Drops what is kept for one request only.
+    pub fn end_request(&mut self) {
+        if let Some(buffers) = &mut self.0 {
+            buffers.xml = None;
+        }
+    }
+}
+
+impl Buffers {
+    const EMPTY: &Self = &Self::new();
+
+    const fn new() -> Self {
+        Self {
+            key: Vec::new(),
+            row: RowBuffer { bytes: Vec::new(), blobs: Vec::new() },
+            output: Vec::new(),
+            arguments: Vec::new(),
+            variables: Vec::new(),
+            xml: None,
+            rows_passed: 0,
+        }
+    }
+}
+
+impl Deref for Scratch {
+    type Target = Buffers;
+
+    #[inline]
+    fn deref(&self) -> &Buffers {
+        self.0.as_deref().unwrap_or(Buffers::EMPTY)
+    }
+}
+
+impl DerefMut for Scratch {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Buffers {
+        self.0.get_or_insert_with(|| Box::new(Buffers::new()))
+    }
 }
 
 /// Buffers of a session that requests reuse.

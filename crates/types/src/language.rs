@@ -37,11 +37,11 @@ impl Language {
 
     /// Looks a language up by name or alias, in any case.
     pub fn by_name(name: &str) -> Option<Self> {
-        let name = name.to_lowercase();
-        Self::all().find(|l| {
-            let row = l.row();
-            row.name.to_lowercase() == name || row.alias.to_lowercase() == name
-        })
+        let is_named = |known: &str| {
+            known.eq_ignore_ascii_case(name)
+                || (!name.is_ascii() && known.to_lowercase() == name.to_lowercase())
+        };
+        Self::all().find(|l| is_named(l.row().name) || is_named(l.row().alias))
     }
 
     /// Returns the language of a `langid`.

@@ -6,6 +6,7 @@ use ::tpcc::Transaction;
 use load::json::{join, quote};
 
 use super::{TpccLap, TpccRace, TpccWork};
+use crate::common::{Setting, failures_json, put_heads, put_line, put_verdicts, verdicts_table};
 use crate::keeping::Verdict;
 use crate::run::{as_float, median};
 
@@ -88,26 +89,15 @@ fn notes(lap: &TpccLap) -> String {
 
 /// Returns a race's results as text for a terminal.
 pub fn tpcc_text(race: &TpccRace) -> String {
-    let mut text = String::new();
-    for (name, value) in &race.facts {
-        let _ = writeln!(text, "{name:<14} {value}");
-    }
-    let _ = writeln!(text, "{:<14} {}", "run", race.plan);
-    for entrant in &race.entrants {
-        let _ = writeln!(text, "\n{}: {}", entrant.name, entrant.version);
-        let _ = writeln!(text, "  {}\n  {}", entrant.command, entrant.settings);
-    }
-    text.push('\n');
+    let mut text = setting(race).text();
     for name in &race.absent {
         let _ = writeln!(text, "{name}: not found: make race-setup installs it");
     }
-    put_line(&mut text, &HEADS.map(str::to_owned), "");
+    put_cells(&mut text, &HEADS.map(str::to_owned), "");
     for lap in &race.laps {
-        lines(race, lap).iter().for_each(|line| put_line(&mut text, line, &notes(lap)));
+        lines(race, lap).iter().for_each(|line| put_cells(&mut text, line, &notes(lap)));
     }
-    for it in verdicts(race) {
-        let _ = writeln!(text, "\n{}: {} ({}): {}", it.what, it.measured, it.asked, it.verdict);
-    }
+    put_verdicts(&mut text, &verdicts(race));
     text.push('\n');
     for proof in &race.proofs {
         let _ = writeln!(text, "{proof}");
@@ -119,39 +109,27 @@ pub fn tpcc_text(race: &TpccRace) -> String {
     text
 }
 
-fn put_line(text: &mut String, cells: &[String], note: &str) {
-    let mut line = format!("  {:<19}{:<12}", cells[0], cells[1]);
-    for (cell, width) in cells[2..].iter().zip([9, 18, 10, 10, 9, 9, 10]) {
-        let _ = write!(line, "{cell:>width$}");
-    }
-    let _ = writeln!(text, "{}", format!("{line}  {note}").trim_end());
+fn put_cells(text: &mut String, cells: &[String], note: &str) {
+    let first = format!("  {:<19}{:<12}", cells[0], cells[1]);
+    put_line(text, &first, &cells[2..], &[9, 18, 10, 10, 9, 9, 10], note);
+}
+
+fn setting(race: &TpccRace) -> Setting<'_> {
+    Setting { facts: &race.facts, entrants: &race.entrants, plan: &race.plan }
 }
 
 /// Returns a race's results as JSON.
 pub fn tpcc_json(race: &TpccRace) -> String {
-    let pair = |(name, value): &(&'static str, String)| format!("{}:{}", quote(name), quote(value));
-    let entrants = race.entrants.iter().map(|entrant| {
-        format!(
-            "{{\"name\":{},\"version\":{},\"command\":{},\"settings\":{}}}",
-            quote(&entrant.name),
-            quote(&entrant.version),
-            quote(&entrant.command),
-            quote(&entrant.settings)
-        )
-    });
-    let failures = race
-        .failures
-        .iter()
-        .map(|(name, why)| format!("{{\"name\":{},\"why\":{}}}", quote(name), quote(why)));
+    let setting = setting(race);
     format!(
         "{{\"machine\":{{{}}},\"run\":{},\"durable\":{},\"peers\":[{}],\"absent\":[{}],\"failures\":[{}],\"proofs\":[{}],\
          \"results\":[{}]}}\n",
-        join(race.facts.iter().map(pair)),
+        setting.facts_json(),
         quote(&race.plan),
         race.is_durable,
-        join(entrants),
+        setting.entrants_json(),
         join(race.absent.iter().map(|name| quote(name))),
-        join(failures),
+        failures_json(&race.failures),
         join(race.proofs.iter().map(|proof| quote(proof))),
         race.laps.iter().map(lap_json).collect::<Vec<_>>().join(",\n")
     )
@@ -181,17 +159,13 @@ pub fn tpcc_section(race: &TpccRace) -> String {
     let mut text = format!(
         "\nWritten by `make race-tpcc`; [docs/race.md](race.md) says what is the same for all and what is not. {LEGEND}\n\n"
     );
-    let _ = writeln!(text, "| {} | |", HEADS.join(" | "));
-    let _ = writeln!(text, "|{}", "---|".repeat(HEADS.len() + 1));
+    put_heads(&mut text, &HEADS);
     for lap in &race.laps {
         for line in lines(race, lap) {
             let _ = writeln!(text, "| {} | {} |", line.join(" | "), notes(lap));
         }
     }
-    text.push_str("\n| what | asked | measured | |\n|---|---|---|---|\n");
-    for it in verdicts(race) {
-        let _ = writeln!(text, "| {} | {} | {} | {} |", it.what, it.asked, it.measured, it.verdict);
-    }
+    text.push_str(&verdicts_table(&verdicts(race)));
     text.push('\n');
     for proof in &race.proofs {
         let _ = writeln!(text, "- {proof}");
@@ -202,16 +176,7 @@ pub fn tpcc_section(race: &TpccRace) -> String {
     for (name, why) in &race.failures {
         let _ = writeln!(text, "- FAILED {name}: {why}");
     }
-    text.push_str("\n| | |\n|---|---|\n");
-    for (name, value) in &race.facts {
-        let _ = writeln!(text, "| {name} | {value} |");
-    }
-    let _ = writeln!(text, "| run | {} |", race.plan);
-    for entrant in &race.entrants {
-        let (command, settings) = (&entrant.command, &entrant.settings);
-        let _ =
-            writeln!(text, "| {} | {}; `{command}`; {settings} |", entrant.name, entrant.version);
-    }
+    text.push_str(&setting(race).table());
     text
 }
 

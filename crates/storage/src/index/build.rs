@@ -3,7 +3,7 @@
 //! A range index is built from the bottom up from sorted items, which needs no descent and no
 //! split. A hash index takes its entries one by one.
 
-use crate::index::node::{Item, Node, prefix};
+use crate::index::node::{Item, Node, Prefix, prefix};
 use crate::index::{Entries, Index, has_key, with_buffer};
 use crate::primitives::{Guard, booked};
 use crate::spec::Uniqueness;
@@ -16,7 +16,7 @@ pub(crate) struct Duplicate(pub(crate) Box<[u8]>);
 pub(crate) struct Builder<'i> {
     index: &'i Index,
     /// Of a range index: the items, each with the start of its key.
-    items: Vec<(u64, Box<Item>)>,
+    items: Vec<(Prefix, Box<Item>)>,
 }
 
 impl Index {
@@ -66,7 +66,7 @@ impl Builder<'_> {
             one.cmp(other).then_with(|| a.key.cmp(&b.key)).then(a.id.cmp(&b.id))
         });
         let is_same =
-            |two: &[(u64, Box<Item>)]| two[0].0 == two[1].0 && two[0].1.key == two[1].1.key;
+            |two: &[(Prefix, Box<Item>)]| two[0].0 == two[1].0 && two[0].1.key == two[1].1.key;
         if self.index.uniqueness == Uniqueness::Unique
             && let Some(two) = self.items.windows(2).find(|two| is_same(two))
         {
@@ -90,7 +90,7 @@ fn is_row_of(index: &Index, head: &RowHead, key: &[u8], _guard: &Guard) -> bool 
 const FILL: usize = super::node::ITEMS - super::node::ITEMS / 8;
 
 /// Builds a tree of sorted items, at least one, and returns its root.
-fn tree(items: Vec<(u64, Box<Item>)>) -> Box<Node> {
+fn tree(items: Vec<(Prefix, Box<Item>)>) -> Box<Node> {
     let count = items.len();
     let mut items = items.into_iter();
     let mut level: Vec<Box<Node>> = shares(count)

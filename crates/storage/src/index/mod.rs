@@ -82,6 +82,11 @@ impl Index {
             }
     }
 
+    /// Returns whether different keys of a row may share an entry, as in a hash index.
+    pub(crate) fn shares_entries(&self) -> bool {
+        matches!(self.entries, Entries::Hash(_))
+    }
+
     /// Returns whether this is a range index that is not unique.
     pub(crate) fn is_plain_range(&self) -> bool {
         let is_range = match &self.entries {

@@ -70,34 +70,51 @@ pub(super) struct Node {
     count: AtomicU32,
     /// Of a leaf that was the last one: how often another thread wrote it.
     pub(super) turns: Turns,
-    /// The first bytes of each key ([`prefix`]), which decide most comparisons.
+    /// The first word of each key's [`Prefix`], which decides most comparisons.
     prefixes: [AtomicU64; ITEMS],
+    /// The second word, which decides nearly all others: keys of several columns often start alike
+    /// in a whole leaf, and an item is a cache line of its own.
+    seconds: [AtomicU64; ITEMS],
     items: [AtomicPtr<Item>; ITEMS],
     /// One more child than there are items; empty in a leaf.
     children: Box<[AtomicPtr<Node>]>,
 }
 
-/// Returns the start of a key as a number: of two keys, the smaller never has the larger number.
+/// The start of a key as two numbers, which compare as the keys do as far as they reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Prefix {
+    first: u64,
+    second: u64,
+}
+
+/// Returns the start of a key as numbers: of two keys, the smaller never has the larger ones.
 ///
 /// Nearly all keys start with the byte 0 or 1, which distinguishes NULL from a value. It takes two
-/// bits here, so the next eight bytes are included except for two bits: a whole `bigint` or
-/// `datetime`, whose last byte differs between neighbours.
-pub(super) fn prefix(key: &[u8]) -> u64 {
+/// bits here, so the first word includes the next eight bytes except for two bits: a whole `bigint`
+/// or `datetime`, whose last byte differs between neighbours. The second word begins with these two
+/// bits. Keys of two or three numbers end within it.
+pub(super) fn prefix(key: &[u8]) -> Prefix {
     const OTHER: u64 = 2;
     let (class, rest) = match key {
         [] => (0, key),
         [first @ (0 | 1), rest @ ..] => (u64::from(*first), rest),
         [..] => (OTHER, key),
     };
-    let start = match rest.first_chunk::<8>() {
-        Some(start) => u64::from_be_bytes(*start),
+    let (start, rest) = word(rest);
+    let (next, _) = word(rest);
+    Prefix { first: class << 62 | start >> 2, second: start << 62 | next >> 2 }
+}
+
+/// Returns the first eight bytes as a number, filled with zeros, and the bytes after them.
+fn word(bytes: &[u8]) -> (u64, &[u8]) {
+    match bytes.split_first_chunk::<8>() {
+        Some((start, rest)) => (u64::from_be_bytes(*start), rest),
         None => {
-            let mut bytes = [0; 8];
-            bytes[..rest.len()].copy_from_slice(rest);
-            u64::from_be_bytes(bytes)
+            let mut start = [0; 8];
+            start[..bytes.len()].copy_from_slice(bytes);
+            (u64::from_be_bytes(start), &[])
         }
-    };
-    class << 62 | start >> 2
+    }
 }
 
 impl Node {
@@ -107,6 +124,7 @@ impl Node {
             count: AtomicU32::new(0),
             turns: Turns::default(),
             prefixes: std::array::from_fn(|_| AtomicU64::new(0)),
+            seconds: std::array::from_fn(|_| AtomicU64::new(0)),
             items: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
             children,
         }
@@ -131,7 +149,7 @@ impl Node {
     }
 
     /// Makes a leaf of some sorted items, each with the start of its key.
-    pub(super) fn leaf_of(items: impl Iterator<Item = (u64, Box<Item>)>) -> Self {
+    pub(super) fn leaf_of(items: impl Iterator<Item = (Prefix, Box<Item>)>) -> Self {
         let leaf = Self::leaf();
         let mut count = 0;
         for (prefix, item) in items {
@@ -209,28 +227,56 @@ impl Node {
         self.put_item(position, prefix(key), item);
     }
 
-    fn put_item(&self, position: usize, prefix: u64, item: *mut Item) {
-        self.prefixes[position].store(prefix, Ordering::Relaxed);
+    fn put_item(&self, position: usize, prefix: Prefix, item: *mut Item) {
+        self.prefixes[position].store(prefix.first, Ordering::Relaxed);
+        self.seconds[position].store(prefix.second, Ordering::Relaxed);
         // Release: pairs with the Acquire in `item`.
         self.items[position].store(item, Ordering::Release);
     }
 
+    /// Copies an item within latched nodes, with its prefix: its key is not read, since that is in
+    /// another cache line.
+    fn copy_item(&self, position: usize, source: &Self, from: usize) {
+        let prefix = Prefix {
+            first: source.prefixes[from].load(Ordering::Relaxed),
+            second: source.seconds[from].load(Ordering::Relaxed),
+        };
+        self.put_item(position, prefix, source.items[from].load(Ordering::Relaxed));
+    }
+
     /// Returns how many items are smaller than `probe`, or not larger with [`Stop::Behind`].
     pub(super) fn seek(&self, probe: Probe<'_>, stop: Stop) -> Result<usize, Torn> {
+        self.seek_within(probe, stop, (0, self.count()))
+    }
+
+    /// As [`Node::seek`], for a writer: looks at the last item first, since new keys often rise, and
+    /// then at the first, since old ones often leave in their order.
+    pub(super) fn seek_from_ends(&self, probe: Probe<'_>, stop: Stop) -> Result<usize, Torn> {
         let wanted = prefix(probe.key);
-        let (mut low, mut high) = (0, self.count());
+        let count = self.count();
+        if count < 2 {
+            return self.seek(probe, stop);
+        }
+        if self.is_before(count - 1, (probe, wanted), stop)? {
+            return Ok(count);
+        }
+        if !self.is_before(0, (probe, wanted), stop)? {
+            return Ok(0);
+        }
+        self.seek_within(probe, stop, (1, count - 1))
+    }
+
+    /// Finds the place of `probe` between two positions.
+    fn seek_within(
+        &self,
+        probe: Probe<'_>,
+        stop: Stop,
+        (mut low, mut high): (usize, usize),
+    ) -> Result<usize, Torn> {
+        let wanted = prefix(probe.key);
         while low < high {
             let middle = low + (high - low) / 2;
-            let order = match wanted.cmp(&self.prefixes[middle].load(Ordering::Relaxed)) {
-                Order::Equal => probe.compare(self.item(middle)?),
-                order => order,
-            };
-            let is_before = match order {
-                Order::Greater => true,
-                Order::Equal => stop == Stop::Behind,
-                Order::Less => false,
-            };
-            if is_before {
+            if self.is_before(middle, (probe, wanted), stop)? {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -239,11 +285,35 @@ impl Node {
         Ok(low)
     }
 
+    /// Returns whether the item at a position is smaller than `probe`, or not larger with
+    /// [`Stop::Behind`].
+    #[inline]
+    fn is_before(
+        &self,
+        position: usize,
+        (probe, wanted): (Probe<'_>, Prefix),
+        stop: Stop,
+    ) -> Result<bool, Torn> {
+        let order = match wanted.first.cmp(&self.prefixes[position].load(Ordering::Relaxed)) {
+            Order::Equal => wanted.second.cmp(&self.seconds[position].load(Ordering::Relaxed)),
+            order => order,
+        };
+        let order = match order {
+            Order::Equal => probe.compare(self.item(position)?),
+            order => order,
+        };
+        Ok(match order {
+            Order::Greater => true,
+            Order::Equal => stop == Stop::Behind,
+            Order::Less => false,
+        })
+    }
+
     /// Inserts an item, and in an inner node the child behind it. The node is latched and not full.
     pub(super) fn insert(&self, position: usize, item: *mut Item, right: *mut Self) {
         let count = self.count();
         for at in (position..count).rev() {
-            self.set_item(at + 1, self.items[at].load(Ordering::Relaxed));
+            self.copy_item(at + 1, self, at);
         }
         self.set_item(position, item);
         if !self.is_leaf() {
@@ -280,7 +350,7 @@ impl Node {
     fn close_gap(&self, position: usize) {
         let count = self.count();
         for at in position..count - 1 {
-            self.set_item(at, self.items[at + 1].load(Ordering::Relaxed));
+            self.copy_item(at, self, at + 1);
         }
         self.set_count(count - 1);
     }
@@ -292,7 +362,7 @@ impl Node {
         let right = if self.is_leaf() { Self::leaf() } else { Self::inner() };
         let separator = self.items[middle - 1].load(Ordering::Relaxed);
         for at in middle..count {
-            right.set_item(at - middle, self.items[at].load(Ordering::Relaxed));
+            right.copy_item(at - middle, self, at);
         }
         right.set_count(count - middle);
         if self.is_leaf() {
@@ -350,5 +420,10 @@ mod tests {
         }
         let bigint = |n: u64| prefix(&[&[1], &n.to_be_bytes()[..]].concat());
         assert!(bigint(4) < bigint(8));
+        assert!(bigint(4).first < bigint(8).first, "the first word is enough");
+        let pair = |n: u32, m: u32| {
+            prefix(&[&[1], &n.to_be_bytes()[..], &[1], &m.to_be_bytes()[..]].concat())
+        };
+        assert!(pair(7, 1) < pair(7, 2) && pair(7, 2) < pair(8, 1));
     }
 }

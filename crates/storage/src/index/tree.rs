@@ -91,6 +91,9 @@ enum Target<'a> {
     First,
     Last,
     To(Probe<'a>, Stop),
+    /// As `To` with [`Stop::At`], for a writer: keys are added and removed at the ends more often
+    /// than they are looked up there.
+    Write(Probe<'a>),
 }
 
 /// A range index: a B+ tree over (key, row).
@@ -400,6 +403,7 @@ impl RangeIndex {
                 Target::First => 0,
                 Target::Last => count,
                 Target::To(probe, stop) => node.seek(probe, stop)?,
+                Target::Write(probe) => node.seek_from_ends(probe, Stop::At)?,
             };
             let child = node.child(position)?;
             if position > 0 {
@@ -424,7 +428,7 @@ impl RangeIndex {
     /// Latches the leaf where `probe` belongs.
     fn latch<'g>(&'g self, probe: Probe<'_>, guard: &'g Guard) -> (Place<'g>, VersionGuard<'g>) {
         loop {
-            let Ok(place) = self.descend(Target::To(probe, Stop::At), guard) else { continue };
+            let Ok(place) = self.descend(Target::Write(probe), guard) else { continue };
             if let Ok(latch) = place.leaf.latch.upgrade(place.version)
                 && place.parent.is_none_or(|(parent, version)| parent.latch.validate(version))
                 && (place.parent.is_some() || self.is_root(place.leaf))
@@ -474,7 +478,7 @@ impl RangeIndex {
             if node.is_leaf() {
                 return Ok(());
             }
-            let position = node.seek(probe, Stop::At)?;
+            let position = node.seek_from_ends(probe, Stop::At)?;
             is_last &= position == node.count();
             let child = node.child(position)?;
             let child_version = child.latch.read()?;
@@ -634,7 +638,7 @@ fn is_at(item: &Item, probe: Probe<'_>) -> bool {
 }
 
 fn seek_latched(node: &Node, probe: Probe<'_>) -> usize {
-    node.seek(probe, Stop::At).unwrap_or_else(|Torn| unreachable!("the node is latched"))
+    node.seek_from_ends(probe, Stop::At).unwrap_or_else(|Torn| unreachable!("the node is latched"))
 }
 
 /// Puts an entry into a latched leaf with room, unless it exists.
@@ -703,6 +707,7 @@ fn fill<'g>(
                 Target::First => 0,
                 Target::Last => count,
                 Target::To(probe, stop) => leaf.seek(probe, stop)?,
+                Target::Write(probe) => leaf.seek(probe, Stop::At)?,
             };
             for position in from..count {
                 items.push(leaf.item(position)?);
@@ -712,7 +717,7 @@ fn fill<'g>(
             let until = match target {
                 Target::First => 0,
                 Target::Last => count,
-                Target::To(probe, _) => leaf.seek(probe, Stop::Behind)?,
+                Target::To(probe, _) | Target::Write(probe) => leaf.seek(probe, Stop::Behind)?,
             };
             for position in (0..until).rev() {
                 items.push(leaf.item(position)?);

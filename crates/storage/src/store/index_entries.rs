@@ -283,32 +283,47 @@ pub(crate) fn remove_dead_keys(table: &Table, head: &RowHead, gone: &Version, gu
     if gone.kind != VersionKind::Data {
         return;
     }
+    let newest = versions(head.latest(), guard).next();
     for index in table.indexes(guard) {
-        if newest_has_key_of(index, gone, head, guard) {
+        if newest.is_some_and(|newest| shares_key(index, newest, gone)) {
             continue;
         }
         with_buffer(|key| {
             index.extractor.key(gone.image(), key);
             let part = index.part_of(gone);
-            let is_dead = || !chain_has_key((index, part), key, head, guard);
+            let is_dead = || {
+                // A version never changes: what was found of the newest one still holds.
+                let is_new = |version: &&Version| {
+                    index.shares_entries()
+                        || !newest.is_some_and(|newest| std::ptr::eq(newest, *version))
+                };
+                !any_has_key((index, part), key, versions(head.latest(), guard).filter(is_new))
+            };
             index.remove((key, head), part, guard, is_dead);
         });
     }
 }
 
-/// Returns, without the index's latch, whether the newest version has the key of `gone`. Then the
-/// entry stays, and is removed with that version.
-fn newest_has_key_of(index: &Index, gone: &Version, head: &RowHead, guard: &Guard) -> bool {
-    versions(head.latest(), guard).next().is_some_and(|version| {
-        version.kind == VersionKind::Data
-            && index.part_of(version) == index.part_of(gone)
-            && !key_differs(index, version.image(), gone.image())
-    })
+/// Returns whether a version has the key of `gone`. If the newest version has it, which is asked
+/// without the index's latch, the entry stays, and is removed with that version.
+fn shares_key(index: &Index, version: &Version, gone: &Version) -> bool {
+    version.kind == VersionKind::Data
+        && index.part_of(version) == index.part_of(gone)
+        && !key_differs(index, version.image(), gone.image())
 }
 
 /// Returns whether a version in the chain needs the entry of `key` in a part of the index.
-fn chain_has_key((index, part): (&Index, u8), key: &[u8], head: &RowHead, guard: &Guard) -> bool {
-    versions(head.latest(), guard).any(|version| {
+fn chain_has_key(at: (&Index, u8), key: &[u8], head: &RowHead, guard: &Guard) -> bool {
+    any_has_key(at, key, versions(head.latest(), guard))
+}
+
+/// Returns whether one of some versions needs the entry of `key` in a part of the index.
+fn any_has_key<'g>(
+    (index, part): (&Index, u8),
+    key: &[u8],
+    mut versions: impl Iterator<Item = &'g Version>,
+) -> bool {
+    versions.any(|version| {
         version.kind == VersionKind::Data
             && index.part_of(version) == part
             && with_buffer(|buffer| {

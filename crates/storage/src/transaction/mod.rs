@@ -69,7 +69,8 @@ pub struct Transaction {
     patience: Patience,
     /// Whether its commit does not wait for the log.
     is_lazy: bool,
-    inner: RefCell<Inner>,
+    /// On the heap, since a statement moves its transaction several times.
+    inner: Box<RefCell<Inner>>,
 }
 
 // SAFETY: the raw pointers in `Inner` are to heads and versions that the transaction's snapshot and
@@ -113,7 +114,13 @@ impl Transaction {
         let TransactionOptions { scope, lock_timeout_ms, cancel, session, is_lazy } = options;
         let patience = Patience { timeout_ms: lock_timeout_ms, cancel, session };
         let inner = Inner { command: 1, ..Inner::default() };
-        Self { store, scope: Cell::new(scope), patience, is_lazy, inner: RefCell::new(inner) }
+        Self {
+            store,
+            scope: Cell::new(scope),
+            patience,
+            is_lazy,
+            inner: Box::new(RefCell::new(inner)),
+        }
     }
 
     /// Makes a transaction that sees what this one does and owns nothing. [`crate::Reader`] wraps
@@ -135,7 +142,7 @@ impl Transaction {
             scope: self.scope.clone(),
             patience: self.patience.clone(),
             is_lazy: self.is_lazy,
-            inner: RefCell::new(lent),
+            inner: Box::new(RefCell::new(lent)),
         }
     }
 

@@ -40,9 +40,10 @@ impl Context<'_> {
                 Rounding::HalfAway,
             ),
             Value::VarBinary(bytes) => i128::from(self.integer_of(bytes)),
-            Value::VarChar(_) | Value::NVarChar(_) => {
-                self.parse_integer(&self.source_text(value))?
-            }
+            Value::VarChar(_) | Value::NVarChar(_) => match plain_number(value) {
+                Some(number) => number,
+                None => self.parse_integer(&self.source_text(value))?,
+            },
             _ => return Err(self.clash()),
         };
         self.narrow(wide).ok_or_else(|| self.integer_overflow(value, wide))
@@ -312,6 +313,36 @@ impl Context<'_> {
     }
 }
 
+/// Reads the usual integer, of digits and blanks around them, without making text of it; `None` for
+/// any other text. Digits and blanks are the same in all code pages.
+fn plain_number(value: &Value) -> Option<i128> {
+    match value {
+        Value::VarChar(bytes) => digits(bytes.iter().map(|byte| u16::from(*byte))),
+        Value::NVarChar(units) => digits(crate::text::utf16_units(units)),
+        _ => None,
+    }
+}
+
+fn digits(units: impl Iterator<Item = u16>) -> Option<i128> {
+    const BLANK: u16 = 0x20;
+    const ZERO: u16 = 0x30;
+    const NINE: u16 = 0x39;
+    /// So many fit 64 bits.
+    const DIGITS_MAX: u8 = 18;
+    let (mut number, mut count, mut has_ended) = (0_i64, 0, false);
+    for unit in units {
+        match unit {
+            BLANK => has_ended = count > 0,
+            ZERO..=NINE if !has_ended && count < DIGITS_MAX => {
+                number = number * 10 + i64::from(unit - ZERO);
+                count += 1;
+            }
+            _ => return None,
+        }
+    }
+    (count > 0).then_some(i128::from(number))
+}
+
 fn is_nonzero_number(value: &Value) -> bool {
     match value {
         Value::Decimal(v) => v.mantissa() != 0,
@@ -339,4 +370,26 @@ fn decimal_of_bytes(bytes: &[u8]) -> Option<Decimal> {
     let magnitude = magnitude.iter().rev().fold(0_u128, |v, b| v << 8 | u128::from(*b));
     let magnitude = i128::try_from(magnitude).ok().filter(|_| valid)?;
     Decimal::checked(if *sign == 0 { -magnitude } else { magnitude }, *precision, *scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_number;
+    use crate::{Bytes, Value};
+
+    #[test]
+    fn digits_between_blanks_are_a_number_in_both_encodings() {
+        let both = |text: &str| {
+            let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let narrow = plain_number(&Value::VarChar(Bytes::copy_from(text.as_bytes())));
+            let wide = plain_number(&Value::NVarChar(Bytes::copy_from(&units)));
+            assert_eq!(narrow, wide, "{text:?}");
+            narrow
+        };
+        assert_eq!(both(" 0042 "), Some(42));
+        assert_eq!(both("999999999999999999"), Some(999_999_999_999_999_999));
+        for text in ["", "  ", "4 2", "+4", "-4", "4a", "9999999999999999999", "\u{664}", "4."] {
+            assert_eq!(both(text), None, "{text:?} is read with care");
+        }
+    }
 }
