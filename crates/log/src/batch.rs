@@ -144,7 +144,7 @@ impl Default for BatchBuffer {
 impl BatchBuffer {
     /// Makes an empty one that stays where it is up to this length.
     fn with_room(bytes: usize) -> Self {
-        let mut memory = Vec::with_capacity(bytes + BLOCK_BYTES);
+        let mut memory: Vec<u8> = Vec::with_capacity(bytes + BLOCK_BYTES);
         // No alignment would be no mistake: the write copies then.
         let start = memory.as_ptr().align_offset(BLOCK_BYTES).min(BLOCK_BYTES);
         memory.resize(start + BATCH_HEADER_BYTES, 0);

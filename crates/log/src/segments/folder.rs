@@ -237,7 +237,7 @@ impl LogFolder {
     /// has nothing to note about a write of the log; else each first write of a block changes the
     /// file's metadata, which become durable with it: docs/decisions/0407.
     fn write_zeros(&self, spare: &Spare) -> Result<(), LogError> {
-        let memory = vec![0; ZEROS + BLOCK_BYTES];
+        let memory = vec![0_u8; ZEROS + BLOCK_BYTES];
         // Direct writes from other places copy.
         let zeros = &memory[memory.as_ptr().align_offset(BLOCK_BYTES).min(BLOCK_BYTES)..][..ZEROS];
         let is_written = self.options.sync.is_write_through();
