@@ -95,6 +95,24 @@ fn without_affinity_it_starts() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test has no machine to run threads on")]
+fn without_io_uring_each_answer_leaves_alone() {
+    let server = start_without("io_uring_setup");
+    let address = server.address;
+    let ask = move || {
+        let mut client = Client::log_in(address);
+        for n in 0..200 {
+            assert_eq!(client.value_of(&format!("{n} + 1")), Value::Int(n + 1));
+        }
+    };
+    let clients: Vec<_> = (0..8).map(|_| std::thread::spawn(ask)).collect();
+    for client in clients {
+        client.join().expect("each answer is right");
+    }
+    assert_works(&server, &["rseq", "switch_records", "schedstat"]);
+}
+
+#[test]
 fn without_proc_there_is_the_clock_alone() {
     let script = "mount -t tmpfs none /proc && exec \"$0\" \"$@\"";
     let probe = Command::new("unshare").args(["-rm", "sh", "-c", script, "true"]).output();

@@ -126,19 +126,31 @@ pub fn decode_batch_header(bytes: &[u8]) -> Result<(BatchHeader, usize), FormatE
     Ok((sealed.header, sealed.byte_count()))
 }
 
-/// A batch that is being made: room for the header, then the payload, to which the caller appends.
+/// A batch that is being made: room for the header, then the payload, to which the caller appends. It
+/// begins at an address that direct writes take, so that they need no copy.
 #[derive(Debug)]
 pub struct BatchBuffer {
-    bytes: Vec<u8>,
+    /// The batch begins at `start`.
+    memory: Vec<u8>,
+    start: usize,
 }
 
 impl Default for BatchBuffer {
     fn default() -> Self {
-        Self { bytes: vec![0; BATCH_HEADER_BYTES] }
+        Self::with_room(BLOCK_BYTES)
     }
 }
 
 impl BatchBuffer {
+    /// Makes an empty one that stays where it is up to this length.
+    fn with_room(bytes: usize) -> Self {
+        let mut memory: Vec<u8> = Vec::with_capacity(bytes + BLOCK_BYTES);
+        // No alignment would be no mistake: the write copies then.
+        let start = memory.as_ptr().align_offset(BLOCK_BYTES).min(BLOCK_BYTES);
+        memory.resize(start + BATCH_HEADER_BYTES, 0);
+        Self { memory, start }
+    }
+
     /// Appends records to the payload.
     ///
     /// # Panics
@@ -146,31 +158,37 @@ impl BatchBuffer {
     pub fn push(&mut self, records: &[u8]) {
         let payload_bytes = self.payload_bytes() + records.len();
         assert!(payload_bytes <= PAYLOAD_BYTES_MAX as usize, "the payload of a batch is too long");
-        self.bytes.extend_from_slice(records);
+        let bytes = (BATCH_HEADER_BYTES + payload_bytes).next_multiple_of(BLOCK_BYTES);
+        if self.start + bytes > self.memory.capacity() {
+            let mut larger = Self::with_room(bytes.max(2 * self.memory.len()));
+            larger.memory.extend_from_slice(&self.memory[self.start + BATCH_HEADER_BYTES..]);
+            *self = larger;
+        }
+        self.memory.extend_from_slice(records);
     }
 
     /// Returns the length of the payload.
     #[must_use]
     pub const fn payload_bytes(&self) -> usize {
-        self.bytes.len() - BATCH_HEADER_BYTES
+        self.memory.len() - self.start - BATCH_HEADER_BYTES
     }
 
     /// Fills the header in, pads the last block with zeros, and returns the bytes to write and the
     /// header's CRC, which the next batch names.
     pub fn seal(&mut self, header: &BatchHeader) -> (&[u8], u32) {
-        let payload = &self.bytes[BATCH_HEADER_BYTES..];
+        let payload = &self.memory[self.start + BATCH_HEADER_BYTES..];
         let payload_bytes = u32::try_from(payload.len()).expect("push has checked the length");
         let payload_crc = crc32c::crc32c(payload);
         let sealed = Sealed { header: *header, payload_bytes, payload_crc, crc: 0 };
-        let head = sealed.encode();
-        self.bytes[..BATCH_HEADER_BYTES].copy_from_slice(&head);
-        self.bytes.resize(self.bytes.len().next_multiple_of(BLOCK_BYTES), 0);
-        (&self.bytes, u32_at(&head, CRC_AT))
+        let (head, bytes) = (sealed.encode(), sealed.byte_count());
+        self.memory[self.start..][..BATCH_HEADER_BYTES].copy_from_slice(&head);
+        self.memory.resize(self.start + bytes, 0);
+        (&self.memory[self.start..], u32_at(&head, CRC_AT))
     }
 
     /// Empties the payload and keeps the memory.
     pub fn clear(&mut self) {
-        self.bytes.truncate(BATCH_HEADER_BYTES);
+        self.memory.truncate(self.start + BATCH_HEADER_BYTES);
     }
 }
 
@@ -209,5 +227,38 @@ impl<'a> Batch<'a> {
             return Err(FormatError::new(end + at, Problem::NotZero));
         }
         Ok(Self { header: sealed.header, payload, crc: sealed.crc, byte_count })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_to_write_begin_at_a_block_however_the_batch_grows() {
+        let header = BatchHeader {
+            database: DatabaseId([7; 16]),
+            generation: 1,
+            number: 1,
+            group: 1,
+            first_epoch: Epoch(1),
+            last_epoch: Epoch(1),
+            utc_100ns: 0,
+            previous_crc: 0,
+            is_last: true,
+        };
+        let mut buffer = BatchBuffer::default();
+        for records in [0, 1, 5 * BLOCK_BYTES, 40, 90 * BLOCK_BYTES] {
+            let piece: Vec<u8> = (0..=250).cycle().take(records).collect();
+            buffer.push(&piece);
+            buffer.push(b"end");
+            let (blocks, _) = buffer.seal(&header);
+            assert_eq!(blocks.as_ptr().addr() % BLOCK_BYTES, 0);
+            assert_eq!(blocks.len() % BLOCK_BYTES, 0);
+            let batch = Batch::decode(blocks).unwrap();
+            assert_eq!(batch.payload, [&piece[..], b"end"].concat());
+            buffer.clear();
+            assert_eq!(buffer.payload_bytes(), 0);
+        }
     }
 }

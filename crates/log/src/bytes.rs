@@ -68,6 +68,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes the next `count` bytes.
+    #[inline]
     pub(crate) fn take(&mut self, count: u64) -> Result<&'a [u8], FormatError> {
         let count = usize::try_from(count).map_err(|_| self.error(Problem::Cut))?;
         let Some((taken, rest)) = self.bytes.split_at_checked(count) else {
@@ -104,6 +105,7 @@ impl<'a> Cursor<'a> {
         self.long_varint()
     }
 
+    #[inline(never)]
     fn long_varint(&mut self) -> Result<u64, FormatError> {
         let start = self.base;
         let mut value = 0_u64;
@@ -128,6 +130,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a varint of at most 32 bits.
+    #[inline]
     pub(crate) fn varint_u32(&mut self) -> Result<u32, FormatError> {
         let start = self.base;
         u32::try_from(self.varint()?).map_err(|_| FormatError::new(start, Problem::Varint))

@@ -305,6 +305,7 @@ impl<'a> Columns<'a> {
         Self { rest: Cursor::new(bytes, 0), count, last: None }
     }
 
+    #[inline]
     fn step(&mut self) -> Result<(u32, Option<&'a [u8]>), FormatError> {
         let error = self.rest.error(Problem::Ordinals);
         let step = self.rest.varint_u32()?;
@@ -423,6 +424,87 @@ fn decode_body<'a>(kind: u8, body: &mut Cursor<'a>) -> Result<Record<'a>, Format
         }
     };
     if body.is_at_end() { Ok(record) } else { Err(body.error(Problem::RecordLength)) }
+}
+
+/// Columns of a change that are checked as they are taken, where [`Columns`] were checked before. The
+/// first error ends them, and [`Self::end`] returns it.
+#[derive(Clone, Debug)]
+pub struct ColumnsOnce<'a> {
+    columns: Columns<'a>,
+    error: Option<FormatError>,
+}
+
+impl<'a> From<Columns<'a>> for ColumnsOnce<'a> {
+    fn from(columns: Columns<'a>) -> Self {
+        Self { columns, error: None }
+    }
+}
+
+impl ColumnsOnce<'_> {
+    /// Ends the columns, all of which were taken.
+    ///
+    /// # Errors
+    /// What is wrong with them. Then what was made of them must not be used.
+    pub fn end(self) -> Result<(), FormatError> {
+        let Self { columns, error } = self;
+        match error {
+            Some(error) => Err(error),
+            None if columns.count == 0 && columns.rest.is_at_end() => Ok(()),
+            None => Err(columns.rest.error(Problem::RecordLength)),
+        }
+    }
+}
+
+impl<'a> Iterator for ColumnsOnce<'a> {
+    type Item = (u32, Option<&'a [u8]>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.columns.count = self.columns.count.checked_sub(1)?;
+        match self.columns.step() {
+            Ok(column) => Some(column),
+            Err(error) => {
+                (self.columns.count, self.error) = (0, Some(error));
+                None
+            }
+        }
+    }
+}
+
+/// A change of a row, to be read once.
+#[derive(Clone, Debug)]
+pub enum Change<'a> {
+    /// The row has these columns.
+    Whole(ColumnsOnce<'a>),
+    /// These columns have other values.
+    Part(ColumnsOnce<'a>),
+    /// The row is gone.
+    Gone,
+}
+
+impl<'a> Change<'a> {
+    /// Returns the change at an offset of a payload, where [`Heads`] has found a [`Head::Change`].
+    ///
+    /// # Errors
+    /// What is wrong with it, but for its columns.
+    pub fn at(payload: &'a [u8], offset: usize) -> Result<Self, FormatError> {
+        let bytes = payload.get(offset..).ok_or_else(|| FormatError::new(offset, Problem::Cut))?;
+        let (start, kind, mut body) = open(&mut Cursor::new(bytes, offset))?;
+        if !matches!(kind, INSERT | UPDATE | DELETE) {
+            return Err(FormatError::new(start, Problem::RecordKind(kind)));
+        }
+        place(&mut body)?;
+        if kind == DELETE {
+            return if body.is_at_end() {
+                Ok(Self::Gone)
+            } else {
+                Err(body.error(Problem::RecordLength))
+            };
+        }
+        let count = body.varint()?;
+        let columns = ColumnsOnce::from(Columns { rest: body, count, last: None });
+        Ok(if kind == INSERT { Self::Whole(columns) } else { Self::Part(columns) })
+    }
 }
 
 impl<'a> Record<'a> {

@@ -13,7 +13,7 @@ use std::mem;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use log::{BLOCK_BYTES, Columns, Group, OwnedBatch, Record};
+use log::{BLOCK_BYTES, Change as RowChange, ColumnsOnce, Group, OwnedBatch};
 use sos::lock::{SpinClass, SpinLock};
 use storage::recovery::{Restore, Source};
 use storage::{RowId, RowImage, TableId};
@@ -41,16 +41,6 @@ pub(crate) struct Target<'t> {
 /// The tables of a start.
 pub(crate) type Targets<'t> = HashMap<TableId, Target<'t>>;
 
-/// A change as a record has it.
-pub(crate) enum RowRecord<'a> {
-    /// The row has these columns.
-    Whole(Columns<'a>),
-    /// These columns have other values.
-    Part(Columns<'a>),
-    /// The row is gone.
-    Gone,
-}
-
 /// Applies a change to a row of a part; returns false if it needs a row that is not there. `buffer` is
 /// undefined behind that.
 ///
@@ -60,21 +50,24 @@ pub(crate) fn apply_change(
     restore: &Restore<'_>,
     (part, layout): (u8, Option<&RowLayout>),
     row: u64,
-    change: &RowRecord<'_>,
+    change: RowChange<'_>,
     buffer: &mut RowBuffer,
 ) -> Result<bool, String> {
     let id = RowId(row);
     let named = |why: &dyn std::fmt::Display| format!("row {row} of part {part}: {why}");
+    let assemble = |base: Option<RowImage<'_>>, mut columns: ColumnsOnce<'_>, buffer: &mut _| {
+        images::assemble(layout, base, columns.by_ref(), buffer)?;
+        columns.end().map_err(|error| error.to_string())
+    };
     match change {
-        RowRecord::Gone => {
+        RowChange::Gone => {
             let is_placed = restore.remove(part, id, Source::Log);
             return if is_placed { Ok(true) } else { Err(named(&"no table has such a row")) };
         }
-        RowRecord::Whole(columns) => images::assemble(layout, None, columns.clone(), buffer),
-        RowRecord::Part(columns) => {
-            let assembled = restore.show(part, id, |base| {
-                base.map(|base| images::assemble(layout, Some(base), columns.clone(), buffer))
-            });
+        RowChange::Whole(columns) => assemble(None, columns, buffer),
+        RowChange::Part(columns) => {
+            let assembled = restore
+                .show(part, id, |base| base.map(|base| assemble(Some(base), columns, buffer)));
             let Some(assembled) = assembled else { return Ok(false) };
             assembled
         }
@@ -98,12 +91,12 @@ pub(crate) fn apply_collected(
 ) -> Result<(), String> {
     let mut buffer = RowBuffer::default();
     for (row, change) in rows {
-        let record = match change {
-            Change::Gone => RowRecord::Gone,
-            Change::Whole(columns) => RowRecord::Whole(columns.iter()),
-            Change::Part(columns) => RowRecord::Part(columns.iter()),
+        let change = match change {
+            Change::Gone => RowChange::Gone,
+            Change::Whole(columns) => RowChange::Whole(columns.iter().into()),
+            Change::Part(columns) => RowChange::Part(columns.iter().into()),
         };
-        if !apply_change(restore, of, *row, &record, &mut buffer)? {
+        if !apply_change(restore, of, *row, change, &mut buffer)? {
             return Err(missing(*row, of.0));
         }
     }
@@ -223,17 +216,9 @@ impl<'t> Applier<'t> {
         payload: &[u8],
         place: &RowPlace,
     ) -> Result<(), String> {
-        let record = Record::at(payload, place.offset).map_err(|error| error.to_string())?;
-        let change = match record {
-            Record::Insert { columns, .. } => RowRecord::Whole(columns),
-            Record::Update { columns, .. } => RowRecord::Part(columns),
-            Record::Begin { .. }
-            | Record::Delete { .. }
-            | Record::Definition { .. }
-            | Record::End => RowRecord::Gone,
-        };
+        let change = RowChange::at(payload, place.offset).map_err(|error| error.to_string())?;
         let of = (part, (part == 0).then_some(target.layout));
-        let is_applied = apply_change(&target.restore, of, place.row, &change, &mut self.buffer)?;
+        let is_applied = apply_change(&target.restore, of, place.row, change, &mut self.buffer)?;
         if !is_applied {
             self.orphans.insert((place.table, place.row));
         } else if place.is_whole && !self.orphans.is_empty() {

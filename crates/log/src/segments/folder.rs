@@ -10,10 +10,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sos::park;
 use sos::sync::{AtomicBool, AtomicU64, Ordering};
 use sos::sys::{Disk, DiskFile, Open, is_disk_full};
 use sos::wait::WaitType;
+use sos::{clock, park};
 
 use super::names::{larger_path, new_path, segment_path, segments, spare_path, spares, take_void};
 use super::{LogError, LogOptions};
@@ -27,6 +27,12 @@ const SMALLER_BY_MAX: u64 = 64;
 
 /// Spares that are kept.
 const SPARES_MAX: usize = 2;
+
+/// Bytes of zeros in one write to a new file.
+const ZEROS: usize = 64 * BLOCK_BYTES;
+
+/// The longest rest between two of them.
+const REST_OF_ZEROS_MAX: Duration = Duration::from_millis(10);
 
 /// How long the log thread and the keeper sleep between two looks whether the other one is done.
 const REST: Duration = Duration::from_micros(100);
@@ -52,6 +58,8 @@ pub struct LogFolder {
     prepared_bytes: AtomicU64,
     /// Whether the disk had no room for the last file in its usual size.
     is_short: AtomicBool,
+    /// Whether the keeper is to end what it does: the log thread waits for a file, or the keeper shall stop.
+    is_hurried: AtomicBool,
     /// The last segment when the folder was opened.
     last_segment: Option<u64>,
 }
@@ -122,6 +130,7 @@ impl LogFolder {
         let desk = Desk::new(files);
         let (requests, retired_before) = (AtomicU64::new(0), AtomicU64::new(0));
         let (prepared_bytes, is_short) = (AtomicU64::new(0), AtomicBool::new(false));
+        let is_hurried = AtomicBool::new(false);
         Ok(Self {
             disk,
             options,
@@ -131,6 +140,7 @@ impl LogFolder {
             log_bytes,
             prepared_bytes,
             is_short,
+            is_hurried,
             last_segment,
         })
     }
@@ -181,11 +191,12 @@ impl LogFolder {
     pub(super) fn request(&self, request: u64) {
         // Release: pairs with the Acquire in `take_requests`, for the number of `retire`.
         self.requests.fetch_or(request, Ordering::Release);
-        self.wake();
+        park::unpark_one(self.key());
     }
 
-    /// Wakes the keeper: after a request to stop.
+    /// Wakes the keeper, and ends what it does if that may be left: after a request to stop.
     pub fn wake(&self) {
+        self.is_hurried.store(true, Ordering::Relaxed);
         park::unpark_one(self.key());
     }
 
@@ -213,7 +224,13 @@ impl LogFolder {
             }
             let spare = match self.take_spare(files, usual)? {
                 Some(spare) => spare,
-                None => self.new_file_up_to(usual, BLOCK_BYTES as u64)?,
+                None => {
+                    let spare = self.new_file_up_to(usual, BLOCK_BYTES as u64)?;
+                    // Its room is there for commits, whatever is written to it.
+                    self.note_prepared(spare.bytes);
+                    self.write_zeros(&spare)?;
+                    spare
+                }
             };
             // Its length shall be durable before the log thread needs it.
             spare.file.sync().map_err(LogError::io(&spare.path))?;
@@ -221,6 +238,32 @@ impl LogFolder {
             *ready = Some(spare);
             Ok(())
         })
+    }
+
+    /// Writes zeros to a new file until it is full or the log thread waits for it. The file system then
+    /// has nothing to note about a write of the log; else each first write of a block changes the
+    /// file's metadata, which become durable with it: docs/decisions/0407.
+    fn write_zeros(&self, spare: &Spare) -> Result<(), LogError> {
+        let memory = vec![0_u8; ZEROS + BLOCK_BYTES];
+        // Direct writes from other places copy.
+        let zeros = &memory[memory.as_ptr().align_offset(BLOCK_BYTES).min(BLOCK_BYTES)..][..ZEROS];
+        let is_written = self.options.sync.is_write_through();
+        let mut offset = 0;
+        while offset < spare.bytes && !self.is_hurried.load(Ordering::Relaxed) {
+            let bytes = usize::try_from(spare.bytes - offset).map_or(ZEROS, |rest| rest.min(ZEROS));
+            let start_ns = clock::monotonic_ns();
+            let write_back = || match is_written {
+                true => Ok(()),
+                false => spare.file.write_back(offset, bytes as u64),
+            };
+            let written = spare.file.write_at(offset, &zeros[..bytes]).and_then(|()| write_back());
+            written.map_err(LogError::io(&spare.path))?;
+            offset += bytes as u64;
+            // The device is the log's for as long.
+            let took = Duration::from_nanos(clock::monotonic_ns() - start_ns);
+            park::sleep(took.min(REST_OF_ZEROS_MAX), WaitType::SleepTask, None);
+        }
+        Ok(())
     }
 
     /// Replaces a prepared file that is smaller than usual by a larger one, if there is room.
@@ -310,7 +353,9 @@ impl LogFolder {
         next: &Next,
     ) -> Result<(Box<dyn DiskFile>, SegmentHeader), LogError> {
         let folder = &self.options.folder;
+        self.is_hurried.store(true, Ordering::Relaxed);
         self.desk.take(rest, |ready, files| {
+            self.is_hurried.store(false, Ordering::Relaxed);
             self.prepared_bytes.store(0, Ordering::Relaxed);
             let spare = self.find_file(ready, files, BLOCK_BYTES as u64 + next.batch_bytes)?;
             let header = SegmentHeader {

@@ -1,13 +1,14 @@
 //! What the fuzz target `log_bytes` does with arbitrary bytes; plain tests call it as well.
 
 use log::{
-    BATCH_HEADER_BYTES, BLOCK_BYTES, Batch, BatchBuffer, Head, Heads, Nesting, Record, Records,
-    Row, SegmentHeader, Transaction,
+    BATCH_HEADER_BYTES, BLOCK_BYTES, Batch, BatchBuffer, Change, Head, Heads, Nesting, Record,
+    Records, Row, SegmentHeader, Transaction,
 };
 
 /// Decodes bytes as a payload, as a batch and as a segment header. What is valid as a payload must
 /// be the same bytes after it was encoded again: each record has one form.
 pub(crate) fn bytes(data: &[u8]) {
+    changes(data);
     let records: Result<Vec<_>, _> = Records::new(data, Nesting::default()).collect();
     match records {
         Ok(records) => {
@@ -30,6 +31,27 @@ pub(crate) fn bytes(data: &[u8]) {
         && let Ok(header) = SegmentHeader::decode(block)
     {
         assert_eq!(header.encode(), *block);
+    }
+}
+
+/// Reads changes once: the columns are those of the record, and what is wrong is found as there.
+fn changes(data: &[u8]) {
+    let heads = Heads::new(data, Nesting::default()).map_while(Result::ok);
+    for (offset, _) in heads.filter(|(_, head)| matches!(head, Head::Change { .. })) {
+        let checked = Record::at(data, offset).map(|record| match record {
+            Record::Insert { columns, .. } | Record::Update { columns, .. } => {
+                Some(columns.collect::<Vec<_>>())
+            }
+            _ => None,
+        });
+        let once = Change::at(data, offset).and_then(|change| match change {
+            Change::Whole(mut columns) | Change::Part(mut columns) => {
+                let read = columns.by_ref().collect();
+                columns.end().map(|()| Some(read))
+            }
+            Change::Gone => Ok(None),
+        });
+        assert_eq!(once, checked);
     }
 }
 

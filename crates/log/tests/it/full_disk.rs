@@ -280,7 +280,7 @@ fn failed_log_refuses_commits() {
 /// An error of the keeper is the log thread's at the next segment, and final.
 #[test]
 fn failure_of_the_keeper_comes_back() {
-    for call in [Call::Create, Call::Allocate, Call::Sync] {
+    for call in [Call::Create, Call::Allocate, Call::Write, Call::WriteBack, Call::Sync] {
         let disk = disk();
         let (shared, mut committer, mut log_thread, mut keeper) = begin(&disk, 1 << 30).unwrap();
         let mut number = 0;
@@ -329,6 +329,30 @@ fn keeper_prepares_and_keeps_two_spares() {
     assert!(disk.files().contains_key("log/spare-2.log"));
     assert!(!disk.files().contains_key("log/spare-1.log"));
     assert_eq!(disk.room_taken(), 3 * segment_bytes);
+}
+
+/// How many times the keeper writes to a new file, which is prepared at once if `is_hurried`.
+fn writes_of_zeros(is_hurried: bool) -> usize {
+    let disk = disk();
+    let (_, mut committer, mut log_thread, mut keeper) = begin(&disk, 1 << 30).unwrap();
+    for number in 0..25 {
+        commit(&mut committer, number, 100_000);
+        log_thread.flush().unwrap();
+    }
+    if is_hurried {
+        log_thread.folder().wake();
+    }
+    let writes = || disk.trace().iter().filter(|line| line.contains(" Write ")).count();
+    let before = writes();
+    assert!(keeper.step().unwrap());
+    assert_eq!(disk.room_taken(), 2 * options().segment_bytes);
+    writes() - before
+}
+
+#[test]
+fn new_file_is_written_with_zeros_if_there_is_time() {
+    assert_eq!(writes_of_zeros(false) as u64, options().segment_bytes / (256 << 10));
+    assert_eq!(writes_of_zeros(true), 0);
 }
 
 #[test]

@@ -6,13 +6,15 @@ use std::io;
 use super::{SysCause, call};
 
 /// The system calls that can be refused, by name.
-const CALLS: [(&str, libc::c_long); 6] = [
+const CALLS: [(&str, libc::c_long); 8] = [
     ("perf_event_open", libc::SYS_perf_event_open),
     ("membarrier", libc::SYS_membarrier),
     ("rseq", libc::SYS_rseq),
     ("sched_setaffinity", libc::SYS_sched_setaffinity),
     ("sched_getaffinity", libc::SYS_sched_getaffinity),
     ("timer_create", libc::SYS_timer_create),
+    ("io_uring_setup", libc::SYS_io_uring_setup),
+    ("io_uring_enter", libc::SYS_io_uring_enter),
 ];
 
 /// Offset of the call's number in the filter's input (`struct seccomp_data`).

@@ -323,7 +323,7 @@ impl DiskFile for OsFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        if self.is_direct {
+        if self.is_direct && !bytes.as_ptr().addr().is_multiple_of(DIRECT_ALIGN) {
             let mut aligned = Aligned::new(bytes.len());
             aligned.bytes().copy_from_slice(bytes);
             return self.change(|| write_all(&self.fd, offset, aligned.bytes()));

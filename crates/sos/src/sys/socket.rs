@@ -1,6 +1,7 @@
 //! TCP and UNIX sockets: non-blocking, with TCP_NODELAY, never raising SIGPIPE.
 
 use std::io::{self, IoSlice};
+use std::mem;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
@@ -212,19 +213,34 @@ pub const SENDS_MAX: usize = 32;
 /// A ring of io_uring, which gives the kernel the sends of several sockets in one system call. Every
 /// send ends within the call: what the kernel does not take at once is not sent. So the bytes are
 /// borrowed for the call only, and any thread may make the next one.
-pub struct SendRing(IoUring);
+pub struct SendRing(Option<IoUring>);
 
 impl SendRing {
     /// Makes a ring; an error if the system has no io_uring or forbids it, as container runtimes do.
     pub fn new() -> io::Result<Self> {
         let entries = u32::try_from(SENDS_MAX).expect("a small number");
         let make = || IoUring::builder().dontfork().setup_submit_all().build(entries);
-        Ok(Self(call(SysCause::Control, make)?))
+        Ok(Self(Some(call(SysCause::Control, make)?)))
+    }
+
+    /// Returns whether a call has failed, so that nothing can be sent with the ring any more.
+    #[must_use]
+    pub const fn has_failed(&self) -> bool {
+        self.0.is_none()
     }
 
     /// Sends each range of `bytes` on its socket. Returns how many bytes of each were sent, zero for
     /// one that has failed: the next send on the socket fails in the same way.
-    pub fn send(&mut self, sends: &[(RawFd, Range<usize>)], bytes: &[u8]) -> [usize; SENDS_MAX] {
+    ///
+    /// If the call itself fails, the ring is given up: see [`Self::has_failed`]. Sends that the kernel
+    /// has not taken count as not sent.
+    pub fn send(
+        &mut self,
+        sends: &[(RawFd, Range<usize>)],
+        bytes: &mut Vec<u8>,
+    ) -> [usize; SENDS_MAX] {
+        let mut sent = [None; SENDS_MAX];
+        let Some(ring) = &mut self.0 else { return [0; SENDS_MAX] };
         for (number, (fd, range)) in (0..).zip(sends) {
             let piece = &bytes[range.clone()];
             let length = u32::try_from(piece.len()).expect("answers are short");
@@ -232,25 +248,33 @@ impl SendRing {
                 .flags(libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
                 .build()
                 .user_data(number);
-            // SAFETY: the bytes are borrowed until every send has ended, below.
-            unsafe { self.0.submission().push(&entry) }.expect("the ring has room for each send");
+            // SAFETY: the bytes stay where they are until every send has ended, below, or for ever if
+            // the call fails.
+            unsafe { ring.submission().push(&entry) }.expect("the ring has room for each send");
         }
-        let mut sent = [0; SENDS_MAX];
-        let mut left = sends.len();
-        while left > 0 {
-            match call(SysCause::Send, || self.0.submit_and_wait(left)) {
-                Ok(_) => {}
+        let (mut left, mut has_failed) = (sends.len(), false);
+        while left > 0 && !has_failed {
+            match call(SysCause::Send, || ring.submit_and_wait(left)) {
                 Err(error) if is_passing(&error) => continue,
-                // The bytes are still borrowed by the kernel, so this cannot return.
-                Err(error) => panic!("io_uring_enter failed: {error}"),
+                called => has_failed = called.is_err(),
             }
-            for done in self.0.completion() {
+            for done in ring.completion() {
                 left -= 1;
                 let place = usize::try_from(done.user_data()).expect("the number of a send");
-                sent[place] = usize::try_from(done.result()).unwrap_or(0);
+                sent[place] = Some(usize::try_from(done.result()).unwrap_or(0));
             }
         }
-        sent
+        if has_failed {
+            // The kernel takes the entries in their order. What it has taken it may read at any time:
+            // it sends that, so the bytes and the ring stay for ever.
+            let taken = sends.len() - ring.submission().len();
+            for (sent, (_, range)) in sent.iter_mut().zip(&sends[..taken]) {
+                sent.get_or_insert(range.len());
+            }
+            let copy = bytes.clone();
+            mem::forget((self.0.take(), mem::replace(bytes, copy)));
+        }
+        sent.map(Option::unwrap_or_default)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `Builder`: fills an empty index with the rows of a table that was put back.
 //!
 //! A range index is built from the bottom up from sorted items, which needs no descent and no
-//! split. A hash index takes its entries one by one.
+//! split. A hash index gets its size first, and takes its entries one by one.
 
 use crate::index::node::{Item, Node, Prefix, prefix};
 use crate::index::{Entries, Index, has_key, with_buffer};
@@ -22,8 +22,13 @@ pub(crate) struct Builder<'i> {
 impl Index {
     /// Begins to fill an empty index with about this many rows.
     pub(crate) fn builder(&self, rows: usize) -> Builder<'_> {
-        let is_range = matches!(self.entries, Entries::Range(_));
-        let items = Vec::with_capacity(if is_range { rows } else { 0 });
+        let items = match &self.entries {
+            Entries::Range(_) => Vec::with_capacity(rows),
+            Entries::Hash(hash) => {
+                hash.reserve(rows as u64);
+                Vec::new()
+            }
+        };
         Builder { index: self, items }
     }
 }

@@ -279,10 +279,7 @@ impl HashIndex {
                 .count();
             seen += u64::try_from(length).unwrap_or(u64::MAX).min(ENTRIES_PER_BUCKET_MAX);
         }
-        // Below BUCKET_COUNT, the table doubles at a lower load.
-        let wanted = self.bucket_count > buckets * ENTRIES_PER_BUCKET_MAX;
-        let enough = if wanted { 1 } else { 2 };
-        if seen >= enough * sample {
+        if seen >= self.entries_per_bucket(buckets) * sample {
             self.grow(level);
         }
     }
@@ -303,6 +300,32 @@ impl HashIndex {
             }
         }
         self.growing.free();
+    }
+
+    /// Makes an empty index as large as this number of keys would make it, so that no entry moves. No
+    /// other thread uses it yet.
+    pub(crate) fn reserve(&self, keys: u64) {
+        loop {
+            let level = self.level.load(Ordering::Relaxed);
+            let buckets = BUCKETS_MIN << level;
+            if keys < buckets * self.entries_per_bucket(buckets) {
+                return;
+            }
+            self.grow(level);
+            if self.level.load(Ordering::Relaxed) == level {
+                // No memory: entries are chained.
+                return;
+            }
+            // A bucket of an empty table has nothing to get from its parent.
+            for number in buckets..2 * buckets {
+                self.bucket(number).ready.store(1, Ordering::Release);
+            }
+        }
+    }
+
+    /// Returns the load at which a table of this size doubles: a lower one below BUCKET_COUNT.
+    fn entries_per_bucket(&self, buckets: u64) -> u64 {
+        if self.bucket_count > buckets * ENTRIES_PER_BUCKET_MAX { 1 } else { 2 }
     }
 
     /// Computes the statistics by walking the whole index.

@@ -12,13 +12,15 @@ use crate::index::{Duplicate, Index};
 use crate::primitives::{Guard, Ordering, Timestamp, pin};
 use crate::spec::{Error, Result, RowId, RowImage};
 use crate::store::Table;
-use crate::version::{Begin, HeapPosition, RowHead, Version, VersionKind};
+use crate::version::{Begin, HeapPosition, RowHead, Version, VersionKind, prefetch_version};
 
 /// The commit time of rows that were put back: before all others.
 const RESTORED: Timestamp = Timestamp(1);
 
 /// Rows that are read per step of a walk over the heap.
 const BATCH: usize = 1_024;
+/// Rows whose versions are being prefetched while one is read.
+const AHEAD: usize = 8;
 
 /// Where a row that is put back comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,7 +177,10 @@ fn for_each_row<E>(
     let mut position = HeapPosition::default();
     while let Some(run) = table.heap.run(&mut position, BATCH) {
         let guard = pin();
-        for head in run.heads() {
+        for (number, head) in run.heads().enumerate() {
+            if number + AHEAD < run.len() {
+                prefetch_version(run.head(number + AHEAD));
+            }
             // SAFETY: a linked version is freed only through `epoch`: it is alive under the guard.
             if let Some(version) = unsafe { head.latest().as_ref() } {
                 visit(head, version, &guard)?;

@@ -72,7 +72,7 @@ impl Core {
 
     fn send_all(&mut self) {
         let Some(sends) = &mut self.sends else { return };
-        let sent = sends.ring.send(&sends.pieces, &sends.bytes);
+        let sent = sends.ring.send(&sends.pieces, &mut sends.bytes);
         let mut late = Vec::new();
         for (((_, range), token), sent) in sends.pieces.iter().zip(&sends.tokens).zip(sent) {
             if sent < range.len() {
@@ -83,6 +83,10 @@ impl Core {
         sends.bytes.clear();
         sends.pieces.clear();
         sends.tokens.clear();
+        if sends.ring.has_failed() {
+            // From here on each answer is sent alone.
+            self.sends = None;
+        }
         for token in late {
             let Some(slot) = self.slot(token) else { continue };
             if slot.resting.is_some() {
