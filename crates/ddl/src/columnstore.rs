@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tsql::ast::{self, AlterIndexAction};
 use types::{Error, Msg, Result};
 
+use super::drop_options::DropOptions;
 use super::{alter, table};
 use ::binder::dml::Rewrite;
 use ::catalog::TableDef;
@@ -51,10 +52,13 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
 }
 
 /// Runs DROP INDEX: rewrites the table as a heap.
-pub(crate) fn drop(table: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
+pub(crate) fn drop(
+    table: &ast::ObjectName,
+    options: &DropOptions<'_>,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
     let before = table::find_alone(table, cx)?;
-    // The heap is where the index was.
-    let on = before.partitioned().cloned();
+    let on = options.place(&before, before.partitioned(), cx)?;
     let after = TableDef { columnstore: None, on, ..TableDef::clone(&before) };
     remake(&before, after, "DROP INDEX", cx)
 }

@@ -200,6 +200,7 @@ pub(crate) fn word(value: &OptionValue) -> String {
         OptionValue::Quantity(n, unit) => format!("{n} {unit}"),
         OptionValue::None
         | OptionValue::Literal(_)
+        | OptionValue::Place(..)
         | OptionValue::List(_)
         | OptionValue::OnList(_) => String::new(),
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tsql::ast::{self, AlterIndexAction};
 use types::{Error, Msg, Result};
 
+use crate::drop_options::DropOptions;
 use crate::partition::Valued;
 use crate::rebuild::{check_alike, check_columnstore, check_reorganized, rebuild_partitions};
 use crate::table;
@@ -225,14 +226,19 @@ fn show_options(
 }
 
 pub(crate) fn drop(drop: &ast::DropIndex, cx: &mut Cx<'_>) -> Result<()> {
-    for (index, name, options) in &drop.indexes {
-        index_option::check_drop(options)?;
+    let all = drop.indexes.iter().map(|(.., options)| DropOptions::new(options, "DROP INDEX"));
+    let all = all.collect::<Result<Vec<_>>>()?;
+    if all.len() > 1 && all.iter().any(DropOptions::is_online) {
+        return Err(Msg::SeveralDroppedOnline.into());
+    }
+    for ((index, name, _), options) in drop.indexes.iter().zip(all) {
         let found = table::find(name, cx).ok();
         if found.as_ref().is_some_and(|table| table.has_columnstore(index)) {
-            super::columnstore::drop(name, cx)?;
+            super::columnstore::drop(name, &options, cx)?;
             continue;
         }
         if found.as_ref().is_some_and(|table| table.has_column_index(index)) {
+            options.check_nonclustered(&format!("{name}.{index}"))?;
             super::column_index::drop(name, cx)?;
             continue;
         }
@@ -243,12 +249,20 @@ pub(crate) fn drop(drop: &ast::DropIndex, cx: &mut Cx<'_>) -> Result<()> {
             }
             return Err(super::cannot_drop("index", &format!("{name}.{index}")));
         };
-        remove(&table, place, cx)?;
+        if !table.indexes[place].clustered {
+            options.check_nonclustered(&format!("{name}.{index}"))?;
+        }
+        remove(&table, place, &options, cx)?;
     }
     Ok(())
 }
 
-fn remove(table: &Arc<TableDef>, place: usize, cx: &mut Cx<'_>) -> Result<()> {
+fn remove(
+    table: &Arc<TableDef>,
+    place: usize,
+    options: &DropOptions<'_>,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
     let index = &table.indexes[place];
     if let Some(constraint) = index.constraint {
         let kind = match constraint {
@@ -261,8 +275,7 @@ fn remove(table: &Arc<TableDef>, place: usize, cx: &mut Cx<'_>) -> Result<()> {
     let mut next = TableDef::clone(table);
     let removed = next.indexes.remove(place);
     if removed.clustered {
-        // The heap is where the clustered index was.
-        next.on.clone_from(&removed.on);
+        next.on = options.place(table, removed.on.as_ref(), cx)?;
     }
     table::replace(next, cx)?;
     // Plans that use the index may still be running; storage lets them finish.

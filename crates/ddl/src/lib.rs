@@ -21,6 +21,7 @@ pub mod database_option;
 mod ddl_trigger;
 mod domain;
 mod drop;
+mod drop_options;
 mod duplicate;
 pub mod event;
 pub mod event_session;

@@ -33,7 +33,8 @@ pub(crate) fn set(options: &mut DatabaseOptions, option: &NamedOption) -> Result
         OptionValue::None
         | OptionValue::Literal(_)
         | OptionValue::Quantity(..)
-        | OptionValue::Name(_) => return Err(wrong(NAME)),
+        | OptionValue::Name(_)
+        | OptionValue::Place(..) => return Err(wrong(NAME)),
     }
     store.store(options);
     Ok(())

@@ -309,6 +309,7 @@ const DEFINITIONS: &[Production] = &[
     list(&["alter_table::all_or_names"], "ALTER TABLE u NOCHECK CONSTRAINT ", "z{n}", ", ", ""),
     list(&["index::alter_index"], "ALTER INDEX i ON u SET (", "ALLOW_ROW_LOCKS = ON", ", ", ")"),
     list(&["index::drop_index"], "DROP INDEX ", "i{n} ON u", ", ", ""),
+    list(&["option::move_to"], "DROP INDEX i ON u WITH (MOVE TO s (", "c{n}", ", ", "))"),
     list(&["index::create_statistics"], "CREATE STATISTICS s ON u (", "a", ", ", ")"),
     list(&["index::update_statistics", "index::statistics_options"], "UPDATE STATISTICS u (", "s{n}", ", ", ") WITH FULLSCAN"),
     list(&[], "CREATE INDEX i ON u (a) WHERE ", "a <> {n}", " AND ", ""),

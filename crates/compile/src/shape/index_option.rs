@@ -10,7 +10,6 @@ use ::catalog::{IndexDef, ShownOptions};
 /// Options by name, as the page "CREATE INDEX" lists them. Those with `Advice` are about how an
 /// index is built, which no statement waits for here. Those about pages and page locks are stored
 /// and shown in the catalog only.
-/// the catalog.
 pub const INDEX_OPTIONS: &[(&str, Effect)] = &[
     ("ALLOW_PAGE_LOCKS", Effect::Acts),
     ("ALLOW_ROW_LOCKS", Effect::Acts),
@@ -145,25 +144,6 @@ pub fn compression(name: &str, value: &OptionValue) -> Result<u8> {
         Some("PAGE") => Ok(2),
         _ => Err(Msg::SyntaxNear(name).into()),
     }
-}
-
-/// Checks the options of DROP INDEX, which are about locking and parallelism.
-///
-/// # Errors
-/// 40517 for MOVE TO and FILESTREAM_ON, 102 for an unknown option.
-pub fn check_drop(options: &[IndexOption]) -> Result<()> {
-    for option in options {
-        match (option.name.as_ref(), &option.value) {
-            ("ONLINE", OptionValue::On | OptionValue::Off | OptionValue::OnList(_))
-            | ("MAXDOP", OptionValue::Literal(Literal::Int(_)))
-            | ("DATA_COMPRESSION", _) => {}
-            ("MOVE TO" | "FILESTREAM_ON", _) => {
-                return refuse(&format!("{} of DROP INDEX", option.name));
-            }
-            _ => return wrong(option),
-        }
-    }
-    Ok(())
 }
 
 /// Returns an option's ON or OFF. Old scripts write PAD_INDEX alone for PAD_INDEX = ON.

@@ -13,6 +13,7 @@ use tsql::ast::{
 };
 use types::{DataType, Error, Length, Msg, Result};
 
+use super::drop_options::DropOptions;
 use super::partition::Valued;
 use super::{rebuild, table, versioning};
 use ::binder::Binder;
@@ -452,6 +453,7 @@ fn drop_constraint(
     element: &ast::DropElement,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
+    let options = DropOptions::new(&element.options, "ALTER TABLE")?;
     let mut next = TableDef::clone(table);
     match find_constraint(table, &element.name) {
         None if element.if_exists => return Ok(()),
@@ -471,8 +473,10 @@ fn drop_constraint(
             }
             let removed = next.indexes.remove(place);
             if removed.clustered {
-                // The heap is where the clustered index was.
-                next.on.clone_from(&removed.on);
+                next.on = options.place(table, removed.on.as_ref(), cx)?;
+            } else if let Err(error) = options.check_nonclustered(&element.name) {
+                say_first(error, cx)?;
+                return Err(Msg::CannotDropConstraint.into());
             }
             publish(next, cx)?;
             // Plans that use the index may still be running; storage lets them finish.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::session::Session;
 
-use crate::client::{Answer, batch, instance, login};
+use crate::client::{Answer, batch, instance, login, sets};
 
 /// Longer than any test runs: only a cancellation ends it.
 const FOREVER: &str = "WAITFOR DELAY '01:00:00' PRINT 'never'";
@@ -55,4 +55,19 @@ fn nobody_kills_what_is_not_there_or_oneself() {
     assert_eq!(batch(&mut session, "KILL 9999").errors[0].number, 6106);
     let own = format!("KILL {}", session.state().connection.id);
     assert_eq!(batch(&mut session, &own).errors[0].number, 6104);
+}
+
+/// The first row of the result sends the attention; the second call of the function meets it in the
+/// search for the first result set. Without an attention there are two rows.
+#[test]
+fn an_attention_ends_the_search_for_a_first_result_set() {
+    const TWO_CALLS: &str = "SELECT d.name FROM (VALUES (1), (2)) AS v (n) CROSS APPLY \
+        sys.dm_exec_describe_first_result_set(CONCAT(N'SELECT 1 AS c', n), NULL, 0) AS d";
+    let mut session = login(&instance());
+    assert_eq!(sets(&mut session, TWO_CALLS), [[["c1"], ["c2"]]]);
+    let cancel = Arc::clone(session.cancel());
+    let mut answer = Answer { cancelled_by_row: Some(cancel), ..Answer::default() };
+    session.batch(TWO_CALLS, &mut answer).unwrap();
+    assert_eq!(answer.sets, [[["c1"]]]);
+    assert!(answer.errors.is_empty(), "{answer:?}");
 }

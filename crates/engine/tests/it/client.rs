@@ -11,6 +11,7 @@ use engine::sink::{
     BrowseColumn, ColumnInfo, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
 };
 use sos::lock::{SpinClass, SpinLock};
+use sos::park::Cancel;
 use sos::sched::{Machine, MachineConfig};
 use storage::{Store, StoreOptions};
 use types::value::ColumnType;
@@ -106,6 +107,8 @@ pub(crate) struct Answer {
     pub(crate) trace: Vec<String>,
     /// The `done`s, to check that only the last one says that nothing follows.
     pub(crate) dones: Vec<Done>,
+    /// Is cancelled with each row that arrives, as by an attention of the client.
+    pub(crate) cancelled_by_row: Option<Arc<Cancel>>,
 }
 
 impl ResultSink for Answer {
@@ -143,6 +146,9 @@ impl ResultSink for Answer {
         let row: Vec<String> = row.collect();
         self.trace.push(format!("row {}", row.join(" | ")).trim_end().to_owned());
         self.sets.last_mut().unwrap().push(row);
+        if let Some(cancel) = &self.cancelled_by_row {
+            cancel.set();
+        }
         self.last_row = values.to_vec();
         Ok(())
     }

@@ -251,13 +251,14 @@ pub(crate) const DEFINITIONS: &[Place] = &[
         template: "",
         tails: ALONE,
         rows: &[
-            ("MAXDOP, ONLINE", Nothing(NO_WORK)),
             (
-                "MOVE TO",
+                "FILESTREAM_ON",
                 RefusedIn(
-                    "CREATE TABLE t (a int); CREATE INDEX i ON t (a); DROP INDEX i ON t WITH (MOVE TO [PRIMARY])",
+                    "CREATE TABLE t (a int); CREATE CLUSTERED INDEX i ON t (a); DROP INDEX i ON t WITH (FILESTREAM_ON g)",
                 ),
             ),
+            ("MAXDOP, ONLINE", Nothing(NO_WORK)),
+            ("MOVE TO", Shown("DROP INDEX cx ON mt WITH (MOVE TO ps (a)")),
         ],
     },
     Place {

@@ -155,27 +155,41 @@ impl PathReader<'_> {
         }
     }
 
+    /// Reads a name in quotes. Its escapes are those of JSON: two `\u` may form one character.
     fn quoted(&mut self) -> Result<Step> {
-        let mut name = String::new();
+        let mut units: Vec<u16> = Vec::new();
+        let mut buffer = [0; 2];
         loop {
-            match self.peek() {
-                None => return Err(self.unexpected()),
-                Some('"') => {
-                    self.at += 1;
-                    return Ok(Step::Name(name));
-                }
-                Some('\\') => {
-                    self.at += 1;
-                    let Some(escaped) = self.peek() else { return Err(self.unexpected()) };
-                    name.push(escaped);
-                    self.at += 1;
-                }
-                Some(c) => {
-                    name.push(c);
-                    self.at += 1;
-                }
+            let Some(c) = self.peek() else { return Err(self.unexpected()) };
+            self.at += 1;
+            match c {
+                '"' => return Ok(Step::Name(String::from_utf16_lossy(&units))),
+                '\\' => self.escape(&mut units)?,
+                c => units.extend_from_slice(c.encode_utf16(&mut buffer)),
             }
         }
+    }
+
+    /// Reads what follows a backslash; a character that is no escape is itself.
+    fn escape(&mut self, units: &mut Vec<u16>) -> Result<()> {
+        let Some(c) = self.peek() else { return Err(self.unexpected()) };
+        self.at += 1;
+        match c {
+            'b' => units.push(8),
+            'f' => units.push(12),
+            'n' => units.push(10),
+            'r' => units.push(13),
+            't' => units.push(9),
+            'u' => {
+                let digits: String = self.characters[self.at..].iter().take(4).collect();
+                let hex = digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+                let unit = u16::from_str_radix(&digits, 16).ok().filter(|_| hex);
+                units.push(unit.ok_or_else(|| self.unexpected())?);
+                self.at += 4;
+            }
+            c => units.extend_from_slice(c.encode_utf16(&mut [0; 2])),
+        }
+        Ok(())
     }
 }
 
@@ -190,6 +204,14 @@ mod tests {
         let name = |n: &str| Step::Name(n.to_owned());
         assert_eq!(path.steps, vec![name("a"), name("b c"), Step::Index(2), name("d")]);
         assert_eq!(Path::parse("$").unwrap().steps, vec![]);
+    }
+
+    #[test]
+    fn a_name_in_quotes_has_the_escapes_of_json() {
+        let name = |text: &str| Path::parse(text).unwrap().steps;
+        assert_eq!(name(r#"$."a\ud83e\udd21\n""#), vec![Step::Name("a\u{1f921}\n".to_owned())]);
+        assert_eq!(name(r#"$."a\"b\\c""#), vec![Step::Name("a\"b\\c".to_owned())]);
+        assert_eq!(Path::parse(r#"$."a\u12""#).unwrap_err().number, 13_607);
     }
 
     #[test]

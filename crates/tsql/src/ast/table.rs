@@ -267,6 +267,8 @@ pub enum OptionValue {
     Quantity(u64, Box<str>),
     /// A word or a name: `PAGE`, `SIMPLE`, `HISTORY_TABLE = dbo.h`; see [`OptionValue::word`].
     Name(ObjectName),
+    /// A filegroup, or a partition scheme with its columns: the place of `MOVE TO`.
+    Place(Ident, Vec<Ident>),
     /// `(..)`: a list of suboptions.
     List(Vec<NamedOption>),
     /// `ON (..)`: on, with a list of suboptions.
@@ -283,6 +285,7 @@ impl OptionValue {
             | Self::Off
             | Self::Literal(_)
             | Self::Quantity(..)
+            | Self::Place(..)
             | Self::List(_)
             | Self::OnList(_) => None,
         }
@@ -419,6 +422,8 @@ pub struct DropElement {
     pub if_exists: bool,
     /// Name of the dropped element.
     pub name: Ident,
+    /// The options of `WITH (..)` behind a constraint.
+    pub options: Vec<IndexOption>,
 }
 
 /// The class of an element of ALTER TABLE DROP.

@@ -135,14 +135,11 @@ impl Parser<'_> {
             }
             let if_exists = parser.eat_all(&[Kw::If, Kw::Exists]);
             let name = parser.ident()?;
-            // ONLINE and MAXDOP change nothing: readers never wait for it.
-            for option in parser.index_options()? {
-                if !matches!(&*option.name, "ONLINE" | "MAXDOP") {
-                    let what = format!("{} of DROP CONSTRAINT", option.name);
-                    return Err(parser.not_supported(&what, option.span.start));
-                }
-            }
-            Ok(DropElement { kind, if_exists, name })
+            let options = match kind {
+                DropElementKind::Constraint => parser.index_options()?,
+                _ => Vec::new(),
+            };
+            Ok(DropElement { kind, if_exists, name, options })
         })?;
         Ok(AlterTableAction::Drop(elements))
     }

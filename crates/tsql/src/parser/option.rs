@@ -99,17 +99,20 @@ impl Parser<'_> {
         self.comma_list(Self::index_option)
     }
 
-    /// Parses `MOVE TO filegroup` of DROP INDEX, if it follows.
+    /// Parses `MOVE TO place` and `FILESTREAM_ON place` of DROP INDEX, if one follows.
     fn move_to(&mut self) -> Result<Option<NamedOption>> {
         let start = self.start();
-        if !self.eat_all(&[Kw::Move, Kw::To]) {
+        let name = if self.eat_all(&[Kw::Move, Kw::To]) {
+            "MOVE TO"
+        } else if self.at(Kw::FilestreamOn) && self.kind_at(1) != TokenKind::Equal {
+            self.advance();
+            "FILESTREAM_ON"
+        } else {
             return Ok(None);
-        }
-        let value = OptionValue::Name(ObjectName::simple(self.filegroup()?));
-        if self.at_kind(TokenKind::LeftParen) {
-            self.parens(Self::ident)?;
-        }
-        Ok(Some(NamedOption { name: "MOVE TO".into(), value, span: self.span_from(start) }))
+        };
+        let place = self.filegroup()?;
+        let value = OptionValue::Place(place, self.optional_paren_list(Self::ident)?);
+        Ok(Some(NamedOption { name: name.into(), value, span: self.span_from(start) }))
     }
 
     /// Parses an option of an index, with its partitions.

@@ -316,6 +316,7 @@ impl Print for OptionValue {
             OptionValue::Literal(literal) => put!(out, literal),
             OptionValue::Quantity(number, unit) => put!(out, number.to_string(), unit),
             OptionValue::Name(name) => put!(out, name),
+            OptionValue::Place(place, columns) => put!(out, place, Some_("", columns)),
             OptionValue::List(options) => put!(out, Parens(options)),
             OptionValue::OnList(options) => put!(out, "ON", Parens(options)),
         }
@@ -325,8 +326,9 @@ impl Print for OptionValue {
 impl Print for IndexOption {
     fn print(&self, out: &mut String) {
         let IndexOption { name, value, on_partitions, span: _ } = self;
-        let equal =
-            !matches!(value, OptionValue::None | OptionValue::List(_)) && **name != *"SAMPLE";
+        let has_equal =
+            !matches!(value, OptionValue::None | OptionValue::List(_) | OptionValue::Place(..));
+        let equal = has_equal && **name != *"SAMPLE";
         put!(out, name, when(equal, "="), value);
         let ranges: Vec<_> =
             on_partitions.iter().map(|(from, to)| format!("{from} TO {to}")).collect();
@@ -541,7 +543,8 @@ fn alter_table(it: &AlterTable, out: &mut String) {
         }
         A::Drop(elements) => {
             put!(out, "DROP");
-            for (index, DropElement { kind, if_exists, name }) in elements.iter().enumerate() {
+            for (index, element) in elements.iter().enumerate() {
+                let DropElement { kind, if_exists, name, options } = element;
                 let kind = match kind {
                     DropElementKind::Constraint => "CONSTRAINT",
                     DropElementKind::Column => "COLUMN",
@@ -549,6 +552,7 @@ fn alter_table(it: &AlterTable, out: &mut String) {
                     DropElementKind::Period => "PERIOD FOR",
                 };
                 put!(out, when(index > 0, ","), kind, when(*if_exists, "IF EXISTS"), name);
+                put!(out, Some_("WITH", options));
             }
         }
         A::CheckConstraint { validate, enable, names } => {

@@ -372,6 +372,9 @@ with_messages_from_8000! {
     NotAConstraint(name: &'a str) = 3728, 16, "'{name}' is not a constraint.";
     ReferencedByObject(verb: &'a str, name: &'a str, object: &'a str) = 3729, 16, "Cannot {verb} '{name}' because it is being referenced by object '{object}'.";
     TypeReferenced(name: &'a str, object: &'a str) = 3732, 16, "Cannot drop type '{name}' because it is being referenced by object '{object}'. There may be other objects that reference this type.";
+    SeveralDroppedOnline = 3744, 16, "Only a single clause is allowed in a statement where an index is dropped online.";
+    NotClusteredOnline = 3745, 16, "Only a clustered index can be dropped online.";
+    NotClusteredOptions(index: &'a str) = 3748, 16, "Cannot drop non-clustered index '{index}' using drop clustered index clause.";
     CommitWithoutBegin = 3902, 16, "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     RollbackWithoutBegin = 3903, 16, "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     DatabaseReadOnly(name: &'a str) = 3906, 16, "Failed to update database \"{name}\" because the database is read-only.";
