@@ -261,8 +261,8 @@ fn accusation(window: &Window, first: &Finding) -> String {
     let entry = first.candidate.cause.entry();
     let price = match window.requests.mean > 0.0 {
         true => format!(
-            "{:.0} us per request, {} of the time that is not idle",
-            first.us,
+            "{} per request, {} of the time that is not idle",
+            crate::estimate::time(first.us),
             percent(first.share)
         ),
         false => format!("{:.1} threads all the time, and no request ends", first.candidate.active),

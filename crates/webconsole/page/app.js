@@ -42,8 +42,7 @@ function askLogin(sentence = '') {
     go.disabled = true;
     said.textContent = '';
     try {
-      await login(user.value, password.value);
-      await enter();
+      await enter(await login(user.value, password.value));
     } catch (error) {
       said.textContent = error.message;
       password.value = '';
@@ -55,17 +54,19 @@ function askLogin(sentence = '') {
   (user.value ? password : user).focus();
 }
 
-/** Begins after a login. */
-async function enter() {
-  const who = await me();
+/** Begins after a login, with what the server said of itself. */
+async function enter(who) {
   if (who.user === null) { askLogin(); return; }
   recorder.reset();
+  const begun = recorder.begin();
   shown = null;
   screens = new Map();
+  // The frame is laid out while the server answers.
   replace(main, h('p', {class: 'dim'}, 'Reading.'));
   at('server').textContent = `${who.server} ${who.version} as ${who.user}`;
-  await recorder.begin();
   [at('top').hidden, at('tabs').hidden] = [false, false];
+  frame();
+  await begun;
   running = true;
   route();
   await loop();
@@ -90,6 +91,9 @@ function route() {
 
 function frame() {
   replace(at('tabs'), SCREENS.map(([name, title]) => h('a', {href: link(name), 'data-key': name, 'aria-current': name === state.screen ? 'page' : null}, title)));
+  // On a narrow window the tabs scroll: the current one is in sight.
+  const tabs = at('tabs'), current = tabs.querySelector('[aria-current]');
+  if (current && (current.offsetLeft < tabs.scrollLeft || current.offsetLeft + current.offsetWidth > tabs.scrollLeft + tabs.clientWidth)) tabs.scrollLeft = current.offsetLeft - 24;
   const filter = at('filter') || h('input', {id: 'filter', type: 'search', placeholder: 'Filter (/)', 'aria-label': 'Filter', oninput: event => change({filter: event.target.value})});
   if (document.activeElement !== filter) filter.value = state.filter;
   const [from, to] = state.window || [];
@@ -162,4 +166,4 @@ hooks.login = () => { if (running) askLogin('The visit has ended; log in again.'
 onChange(() => { if (running) { route(); schedule(0); } });
 load();
 try { setTheme(localStorage.getItem('theme') || ''); } catch { /* As above. */ }
-enter().catch(error => (error.status === 401 ? askLogin() : askLogin(error.message)));
+me().then(enter).catch(error => (error.status === 401 ? askLogin() : askLogin(error.message)));

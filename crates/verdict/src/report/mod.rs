@@ -71,7 +71,7 @@ fn impact(verdict: &Verdict, finding: &Finding) -> String {
         ),
         false => "without it requests would be answered again".to_owned(),
     };
-    format!("{:.0} us per request, {share} of the time; {more}", finding.us)
+    format!("{} per request, {share} of the time; {more}", crate::estimate::time(finding.us))
 }
 
 /// The lines about what was looked at: rate, length, parts.
@@ -100,7 +100,8 @@ fn facts(verdict: &Verdict) -> Vec<String> {
 fn ruled_out(verdict: &Verdict) -> Vec<String> {
     let of = |(cause, score): &(crate::Cause, f64)| {
         let share = crate::judge::percent(*score);
-        format!("{}: {share} of the server's work, {} would count", cause.name(), "10 %")
+        let finding = cause.entry().finding;
+        format!("{finding}: {share} of the server's work, {} would count", "10 %")
     };
     verdict.ruled_out.iter().map(of).collect()
 }
