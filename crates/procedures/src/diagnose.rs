@@ -4,7 +4,7 @@
 //!
 //! | `@format`       | results                                                                      |
 //! |-----------------|------------------------------------------------------------------------------|
-//! | 'table', NULL   | the sentence; the bar; the findings; causes ruled out; warnings               |
+//! | 'table', NULL   | the sentence; the bar; the findings; causes ruled out; warnings; statements  |
 //! | 'json', 'html', | one row with the whole report                                                |
 //! | 'text'          |                                                                              |
 
@@ -95,7 +95,10 @@ fn tables(verdict: &Verdict, cx: &mut Cx<'_>) -> Result<(), Stop> {
     });
     table(&["ruled_out", "percent_of_work", "finding"], &ruled_out.collect::<Vec<_>>(), cx)?;
     let warnings: Vec<_> = verdict.warnings.iter().map(|warning| vec![warning.clone()]).collect();
-    table(&["warning"], &warnings, cx)
+    table(&["warning"], &warnings, cx)?;
+    let statements: Vec<_> =
+        report::statements(verdict).into_iter().map(|line| line.to_vec()).collect();
+    table(&report::STATEMENT_HEADS, &statements, cx)
 }
 
 fn whole_report(report: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {

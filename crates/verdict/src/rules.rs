@@ -276,16 +276,24 @@ fn scans(facts: &Facts<'_>) -> Option<Candidate> {
         has("Nested Loops") || dearest.plan.contains("<HashKeysProbe></HashKeysProbe>");
     let cause = if compares_all { Cause::BadJoin } else { Cause::MissingIndex };
     let mut details = vec![format!(
-        "{} of CPU per execution, {:.1} rows returned, {:.1} executions per second, in database {}",
+        "{} of CPU per execution, {:.1} rows returned or changed, {:.1} executions per second{}",
         time(dearest.cpu_us),
         dearest.rows,
         dearest.calls,
-        dearest.database
+        place_of(dearest)
     )];
     details.push(format!("statement: {}", shortened(&dearest.text)));
     details.extend(scanned(&dearest.plan).map(|table| format!("its plan reads all of {table}")));
     // What the statement does to rows that it has found, and in the kernel, is no search.
     Some(facts.found(cause, dearest.cpu.min(looking), 0.0, details))
+}
+
+/// Where a statement's text is, as far as it is known: an ad hoc text has no database.
+fn place_of(statement: &Statement) -> String {
+    match statement.database.as_str() {
+        "" => String::new(),
+        database => format!(", in database {database}"),
+    }
 }
 
 /// Returns the first table that a plan reads as a whole.
@@ -302,7 +310,7 @@ fn returns_little(statement: &Statement) -> bool {
     let seek_us = if statement.plan.is_empty() { 1_000.0 } else { 100.0 };
     statement.cpu_us > seek_us
         && statement.rows < 100.0
-        && matches!(verb.as_str(), "select" | "update" | "delete" | "with c")
+        && matches!(verb.as_str(), "select" | "insert" | "update" | "delete" | "merge " | "with c")
 }
 
 /// Whether most of the server's memory is that in which queries sort and hash: then it is they that

@@ -91,9 +91,6 @@ function route() {
 
 function frame() {
   replace(at('tabs'), SCREENS.map(([name, title]) => h('a', {href: link(name), 'data-key': name, 'aria-current': name === state.screen ? 'page' : null}, title)));
-  // On a narrow window the tabs scroll: the current one is in sight.
-  const tabs = at('tabs'), current = tabs.querySelector('[aria-current]');
-  if (current && (current.offsetLeft < tabs.scrollLeft || current.offsetLeft + current.offsetWidth > tabs.scrollLeft + tabs.clientWidth)) tabs.scrollLeft = current.offsetLeft - 24;
   const filter = at('filter') || h('input', {id: 'filter', type: 'search', placeholder: 'Filter (/)', 'aria-label': 'Filter', oninput: event => change({filter: event.target.value})});
   if (document.activeElement !== filter) filter.value = state.filter;
   const [from, to] = state.window || [];
@@ -151,7 +148,7 @@ function freeze() {
 
 document.addEventListener('keydown', event => {
   const typing = event.target.closest?.('input, textarea, select, dialog');
-  if (typing || event.ctrlKey || event.metaKey || event.altKey || !running) return;
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || at('top').hidden) return;
   if (event.key === '/') { event.preventDefault(); at('filter')?.focus(); }
   else if (event.key === 'f') freeze();
   else if (event.key === 'Escape' && state.window) change({window: null});

@@ -149,7 +149,10 @@ impl Inquiry {
                     reading.take(subject, &results, clock::monotonic_ns());
                     return Ok(());
                 }
-                Err(Refusal::Late) => return Ok(self.was_late(subject)),
+                Err(Refusal::Late) => {
+                    self.was_late(subject);
+                    return Ok(());
+                }
                 Err(Refusal::Error(error)) => self.was_refused(subject, &error),
             }
         }
