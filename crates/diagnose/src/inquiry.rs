@@ -248,6 +248,7 @@ impl Inquiry {
                 break;
             }
         }
+        recording.has_gone_silent = silent == LATE_MAX;
         if recording.readings.len() < 2 {
             return Err(self.silent());
         }

@@ -1,6 +1,8 @@
 //! `judge`: from a recording to a verdict: the first cause, the others, what was ruled out, or why
 //! there is none.
 
+use std::fmt::Write;
+
 use crate::cause::Cause;
 use crate::recording::{Recording, Server};
 use crate::rules::{Candidate, Facts, SCORE_MIN, candidates, has_full_cpus, late_answers};
@@ -119,6 +121,14 @@ pub fn judge(recording: &Recording) -> Verdict {
         window,
     };
     (verdict.outcome, verdict.sentence) = conclusion(&verdict);
+    if recording.has_gone_silent {
+        // Writing to a String cannot fail.
+        let _ = write!(
+            verdict.sentence,
+            " The server has stopped answering: this is of the {:.1} s before.",
+            verdict.window.seconds
+        );
+    }
     verdict
 }
 
@@ -288,7 +298,9 @@ fn accusation(window: &Window, first: &Finding) -> String {
 fn health(window: &Window) -> String {
     let requests = window.requests.mean;
     if requests < REQUESTS_MIN {
-        let what = match window.active < BUSY_MIN * window.schedulers.max(1.0) {
+        // Looking itself takes time, and on a busy machine it waits for a CPU.
+        let work = Facts::new(window).work;
+        let what = match work < BUSY_MIN * window.schedulers.max(1.0) {
             true => "the server has no work",
             false => "no request ended while the server was looked at, and nothing holds one up",
         };

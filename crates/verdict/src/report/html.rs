@@ -13,7 +13,7 @@ border-bottom:1px solid #d8dee4;text-align:left;vertical-align:top}code{font-siz
 white-space:pre-wrap;overflow-wrap:anywhere}svg{width:100%;height:3em}.n{text-align:right;\
 font-variant-numeric:tabular-nums}@media(prefers-color-scheme:dark){body{color:#e6edf3;\
 background:#0d1117}th,td{border-color:#30363d}rect{stroke:#6e7681;stroke-width:.5}}\
-th.n{text-align:right}.w{overflow-x:auto}@media(max-width:50em){body{margin:1em auto}.f,.f tbody,\
+th.n{text-align:right}td.n{white-space:nowrap}.w{overflow-x:auto}@media(max-width:50em){body{margin:1em auto}.f,.f tbody,\
 .f tr,.f td{display:block}.f th{display:none}.f tr{border-bottom:2px solid #8c959f;\
 padding:.5em 0}.f td{border:0;padding:.15em 0}.f td:before{content:attr(title);display:block;\
 font-weight:600}}";

@@ -392,6 +392,16 @@ fn late_answers_come_behind_what_makes_them_late() {
 }
 
 #[test]
+fn server_that_stops_answering_is_said_beside_the_verdict() {
+    let mut recording = locked(Made::healthy()).recording();
+    recording.has_gone_silent = true;
+    let verdict = judge(&recording);
+    assert_eq!(verdict.outcome, Outcome::Cause(Cause::HotRow));
+    let end = "The server has stopped answering: this is of the 8.0 s before.";
+    assert!(verdict.sentence.ends_with(end), "{}", verdict.sentence);
+}
+
+#[test]
 fn readings_without_some_answers_are_compared_by_the_others() {
     let missing = |subject: Subject, places: &[usize]| {
         let made = Made::healthy()
