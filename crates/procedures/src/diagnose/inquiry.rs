@@ -35,9 +35,9 @@ const RETRY: Duration = Duration::from_millis(50);
 
 /// Why a question has no answer, though the session goes on.
 enum Refusal {
-    /// It failed.
+    /// The error with which the question failed.
     Error(Error),
-    /// It took too long.
+    /// The question took longer than its limit.
     Late,
 }
 

@@ -109,7 +109,7 @@ fn a_part_of_a_request_ends_when_its_time_is_up_and_the_request_goes_on() {
         |cancel: &Arc<Cancel>| park::sleep(FOREVER, WaitType::WaitFor, Some(cancel.as_ref()));
     let late = watch.run(Duration::from_millis(10), &request, sleeping);
     assert_eq!((late, request.is_set()), (Wake::Cancelled, false));
-    // What is over in time is not touched, and the next part has a flag of its own.
+    // A part that ends in time keeps its flag clear, and each part has another flag.
     let in_time = watch.run(FOREVER, &request, |cancel| cancel.is_set());
     assert!(!in_time);
     // The request's end is the end of its part.
