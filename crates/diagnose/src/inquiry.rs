@@ -240,7 +240,9 @@ impl Inquiry {
             let is_late = clock::monotonic_ns() - began > nanoseconds(2 * length + LATE)
                 || self.left() < 2 * RESERVE;
             let is_last = place == count || !goes_on || is_late;
-            match self.read(is_last)? {
+            let reading = self.read(is_last)?;
+            recording.has_gone_silent = reading.is_none();
+            match reading {
                 Some(reading) => recording.readings.push(reading),
                 None => silent += 1,
             }

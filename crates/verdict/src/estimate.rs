@@ -53,6 +53,17 @@ impl Estimate {
     }
 }
 
+/// Returns a time for people: microseconds, or a larger unit where they are many.
+#[must_use]
+pub fn time(us: f64) -> String {
+    match us {
+        _ if us < 10_000.0 => format!("{us:.0} us"),
+        _ if us < 100_000.0 => format!("{:.1} ms", us / 1e3),
+        _ if us < 10_000_000.0 => format!("{:.0} ms", us / 1e3),
+        _ => format!("{:.1} s", us / 1e6),
+    }
+}
+
 fn student(degrees: usize) -> f64 {
     let last = STUDENT.len();
     STUDENT.get(degrees.clamp(1, last) - 1).copied().unwrap_or(1.96)
@@ -67,6 +78,12 @@ fn as_float(count: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_has_a_unit_that_people_read() {
+        let read = [999.6, 9_999.4, 37_045.0, 370_450.0, 12_345_678.0].map(time);
+        assert_eq!(read, ["1000 us", "9999 us", "37.0 ms", "370 ms", "12.3 s"]);
+    }
 
     #[test]
     fn equal_windows_have_no_width() {

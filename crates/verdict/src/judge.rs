@@ -1,6 +1,8 @@
 //! `judge`: from a recording to a verdict: the first cause, the others, what was ruled out, or why
 //! there is none.
 
+use std::fmt::Write;
+
 use crate::cause::Cause;
 use crate::recording::{Recording, Server};
 use crate::rules::{Candidate, Facts, SCORE_MIN, candidates, has_full_cpus, late_answers};
@@ -16,6 +18,11 @@ const REQUESTS_MIN: f64 = 0.5;
 const ELSEWHERE_MIN: f64 = 0.5;
 /// And if at least this number of threads with work wait for them, on average.
 const ELSEWHERE_ACTIVE_MIN: f64 = 0.2;
+/// A server does its requests' own work if at least this number of them per scheduler are on a CPU
+/// or ready for one: the others wait for their clients.
+const OWN_WORK_MIN: f64 = 0.5;
+/// More errors per request than this are worth a warning, and more per second.
+const ERRORS_MIN: (f64, f64) = (0.05, 1.0);
 /// How many causes are named as ruled out.
 const RULED_OUT: usize = 3;
 
@@ -114,6 +121,14 @@ pub fn judge(recording: &Recording) -> Verdict {
         window,
     };
     (verdict.outcome, verdict.sentence) = conclusion(&verdict);
+    if recording.has_gone_silent {
+        // Writing to a String cannot fail.
+        let _ = write!(
+            verdict.sentence,
+            " The server has stopped answering: this is of the {:.1} s before.",
+            verdict.window.seconds
+        );
+    }
     verdict
 }
 
@@ -207,6 +222,14 @@ fn warnings(recording: &Recording, window: &Window) -> Vec<String> {
     let mut warnings: Vec<String> = of_machine
         .map(|(name, value, _, warning)| format!("{name} = {value}: {warning}"))
         .collect();
+    let errors = (window.per_request("Errors/sec"), window.rate("Errors/sec"));
+    if errors.0 > ERRORS_MIN.0 && errors.1 > ERRORS_MIN.1 {
+        warnings.push(format!(
+            "{:.1} errors per second are sent to clients, {:.2} per request: the event \
+             error_reported says which",
+            errors.1, errors.0
+        ));
+    }
     warnings.extend(recording.missing.iter().map(|what| format!("missing here: {what}")));
     warnings
 }
@@ -261,8 +284,8 @@ fn accusation(window: &Window, first: &Finding) -> String {
     let entry = first.candidate.cause.entry();
     let price = match window.requests.mean > 0.0 {
         true => format!(
-            "{:.0} us per request, {} of the time that is not idle",
-            first.us,
+            "{} per request, {} of the time that is not idle",
+            crate::estimate::time(first.us),
             percent(first.share)
         ),
         false => format!("{:.1} threads all the time, and no request ends", first.candidate.active),
@@ -275,22 +298,33 @@ fn accusation(window: &Window, first: &Finding) -> String {
 fn health(window: &Window) -> String {
     let requests = window.requests.mean;
     if requests < REQUESTS_MIN {
-        let what = match window.active < BUSY_MIN * window.schedulers.max(1.0) {
+        // Looking itself takes time, and on a busy machine it waits for a CPU.
+        let work = Facts::new(window).work;
+        let what = match work < BUSY_MIN * window.schedulers.max(1.0) {
             true => "the server has no work",
             false => "no request ended while the server was looked at, and nothing holds one up",
         };
         return format!("Nothing to diagnose: {what}. Run this while it is slow, or for longer.");
     }
     let facts = Facts::new(window);
+    // Requests that run all the time are not waited for.
+    let at_once = facts.cpu + crate::rules::waiting_for_cpus(window);
     let limit = if has_full_cpus(&facts) {
-        "its CPUs are the limit, and they do the statements' own work"
+        "its CPUs are the limit, and they do the statements' own work".to_owned()
+    } else if at_once >= OWN_WORK_MIN * window.schedulers.max(1.0) {
+        format!(
+            "{at_once:.1} of them are at work at a time, on {:.0} schedulers: their own work is \
+             what they take",
+            window.schedulers
+        )
     } else {
-        "it waits for its clients to send more: the limit is outside of the server"
+        "it waits for its clients to send more: the limit is outside of the server".to_owned()
     };
     let dearest = window.statements.first().map_or(String::new(), |statement| {
         format!(
-            " The dearest statement takes {} of the statements' CPU time: {}",
+            " The dearest statement takes {} of the CPU time, {} per execution: {}",
             percent(statement.cpu / facts.cpu.max(statement.cpu).max(1e-9)),
+            crate::estimate::time(statement.cpu_us),
             crate::rules::shortened(&statement.text)
         )
     });

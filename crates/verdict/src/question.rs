@@ -118,7 +118,7 @@ pub const REQUESTS: &str = requests!(
 pub const REQUESTS_PLAIN: &str = requests!("NULL", "");
 
 /// Columns: plan, start, end, time of compilation, executions, CPU and elapsed microseconds,
-/// logical reads, rows, database, text. Only what ran in the last two minutes is asked for.
+/// logical reads, rows, database and module, text. Only what ran in the last two minutes is asked for.
 macro_rules! statements {
     ($rows:literal) => {
         concat!(
@@ -126,7 +126,7 @@ macro_rules! statements {
              CONVERT(nvarchar(30), q.creation_time, 126), q.execution_count, \
              q.total_worker_time, q.total_elapsed_time, q.total_logical_reads, ",
             $rows,
-            ", DB_NAME(t.dbid), SUBSTRING(t.text, q.statement_start_offset / 2 + 1, \
+            ", DB_NAME(t.dbid) + ISNULL(N', in ' + OBJECT_NAME(t.objectid, t.dbid), N''), SUBSTRING(t.text, q.statement_start_offset / 2 + 1, \
              CASE WHEN q.statement_end_offset < 0 THEN 1000 \
              ELSE (q.statement_end_offset - q.statement_start_offset) / 2 + 1 END) \
              FROM sys.dm_exec_query_stats AS q \

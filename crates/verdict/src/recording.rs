@@ -207,6 +207,8 @@ pub struct Recording {
     pub missing: Vec<String>,
     /// Questions whose answers took too long, and how many of them did.
     pub late: Vec<(Subject, u32)>,
+    /// Whether the server stopped answering before the end of the look.
+    pub has_gone_silent: bool,
     /// Plans as XML, by the statements' places: see [`crate::window::dearest`].
     pub plans: Vec<(Place, String)>,
 }

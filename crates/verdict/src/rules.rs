@@ -6,6 +6,7 @@
 
 use crate::category::Category;
 use crate::cause::Cause;
+use crate::estimate::time;
 use crate::window::{Group, Statement, Window};
 
 /// A cause that a rule found, with what speaks for it.
@@ -178,9 +179,9 @@ fn spinning(facts: &Facts<'_>) -> Option<Candidate> {
         _ => Cause::OtherSpin,
     };
     let details = vec![format!(
-        "{} takes {:.0} us per request, {:.0} collisions per second",
+        "{} takes {} per request, {:.0} collisions per second",
         largest.name,
-        facts.window.us_per_request(largest.active),
+        time(facts.window.us_per_request(largest.active)),
         largest.entries
     )];
     let active = if cause == Cause::OtherSpin { active } else { active + behind };
@@ -198,8 +199,8 @@ fn allocations(facts: &Facts<'_>) -> Option<Candidate> {
     let returns = window.parts.iter().filter(|part| part.name == "decommit");
     let returns: f64 = returns.map(|part| part.entries).sum();
     let details = vec![format!(
-        "{pages:.0} pages are taken per second, {:.0} us per request go to the system's memory calls",
-        window.us_per_request(kernel)
+        "{pages:.0} pages are taken per second, {} per request go to the system's memory calls",
+        time(window.us_per_request(kernel))
     )];
     // Memory that is taken and not returned is growth: new rows need it.
     const RETURNS_MIN: f64 = 1.0;
@@ -230,8 +231,8 @@ fn compilation(facts: &Facts<'_>) -> Option<Candidate> {
     let changes = window.rate("Definition Changes/sec");
     let details = vec![format!(
         "per request: {compilations:.2} compilations, {again:.2} again, {tables:.2} temporary \
-         tables; {changes:.1} definitions change per second; {:.0} us per request",
-        window.us_per_request(active)
+         tables; {changes:.1} definitions change per second; {} per request",
+        time(window.us_per_request(active))
     )];
     // A definition that changes makes others wait and compile: its own statement is their cost.
     let changing = ratio(window.changing.0, window.changing.1);
@@ -275,13 +276,24 @@ fn scans(facts: &Facts<'_>) -> Option<Candidate> {
         has("Nested Loops") || dearest.plan.contains("<HashKeysProbe></HashKeysProbe>");
     let cause = if compares_all { Cause::BadJoin } else { Cause::MissingIndex };
     let mut details = vec![format!(
-        "{:.0} us of CPU per execution, {:.1} rows returned, {:.1} executions per second, in database {}",
-        dearest.cpu_us, dearest.rows, dearest.calls, dearest.database
+        "{} of CPU per execution, {:.1} rows returned or changed, {:.1} executions per second{}",
+        time(dearest.cpu_us),
+        dearest.rows,
+        dearest.calls,
+        place_of(dearest)
     )];
     details.push(format!("statement: {}", shortened(&dearest.text)));
     details.extend(scanned(&dearest.plan).map(|table| format!("its plan reads all of {table}")));
     // What the statement does to rows that it has found, and in the kernel, is no search.
     Some(facts.found(cause, dearest.cpu.min(looking), 0.0, details))
+}
+
+/// Where a statement's text is, as far as it is known: an ad hoc text has no database.
+fn place_of(statement: &Statement) -> String {
+    match statement.database.as_str() {
+        "" => String::new(),
+        database => format!(", in database {database}"),
+    }
 }
 
 /// Returns the first table that a plan reads as a whole.
@@ -298,7 +310,7 @@ fn returns_little(statement: &Statement) -> bool {
     let seek_us = if statement.plan.is_empty() { 1_000.0 } else { 100.0 };
     statement.cpu_us > seek_us
         && statement.rows < 100.0
-        && matches!(verb.as_str(), "select" | "update" | "delete" | "with c")
+        && matches!(verb.as_str(), "select" | "insert" | "update" | "delete" | "merge " | "with c")
 }
 
 /// Whether most of the server's memory is that in which queries sort and hash: then it is they that
@@ -365,8 +377,8 @@ fn logins(facts: &Facts<'_>) -> Option<Candidate> {
     }
     let active = window.of(Group::Logins);
     let details = vec![format!(
-        "{logins:.0} logins per second, {share:.2} per request; {:.0} us per login",
-        active * 1e6 / logins
+        "{logins:.0} logins per second, {share:.2} per request; {} per login",
+        time(active * 1e6 / logins)
     )];
     Some(facts.found(Cause::Logins, active, share.min(1.0) * 0.3, details))
 }
@@ -387,8 +399,8 @@ fn events(facts: &Facts<'_>) -> Option<Candidate> {
     let (name, rate) = window.events.first()?;
     let published: f64 = window.events.iter().map(|event| event.1).sum();
     let details = vec![format!(
-        "{published:.0} events per second are kept, most by {name} ({rate:.0}); {:.0} us per request",
-        window.us_per_request(active)
+        "{published:.0} events per second are kept, most by {name} ({rate:.0}); {} per request",
+        time(window.us_per_request(active))
     )];
     Some(facts.found(Cause::EventSession, active, 0.0, details))
 }
@@ -426,10 +438,10 @@ fn snapshots(facts: &Facts<'_>) -> Option<Candidate> {
         return None;
     }
     let details = vec![format!(
-        "session {session} ({program}) has had a snapshot for {:.0} s; {:.0} us per request go to \
+        "session {session} ({program}) has had a snapshot for {:.0} s; {} per request go to \
          old row versions",
         ms / 1e3,
-        window.us_per_request(walking)
+        time(window.us_per_request(walking))
     )];
     // Walks are long only where a snapshot is old: the two together are more than a share of time.
     let extra = if ms > 2_000.0 { SCORE_MIN } else { 0.0 };
@@ -462,8 +474,8 @@ fn indexes(facts: &Facts<'_>) -> Option<Candidate> {
         matches!(verb.as_str(), "insert" | "update" | "delete" | "merge ")
     };
     let mut details = vec![format!(
-        "{:.0} us per request go to second and further indexes",
-        window.us_per_request(active)
+        "{} per request go to second and further indexes",
+        time(window.us_per_request(active))
     )];
     if let Some(write) = window.statements.iter().find(is_write) {
         details.push(format!("the dearest write: {}", shortened(&write.text)));

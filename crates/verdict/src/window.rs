@@ -165,7 +165,8 @@ pub struct Part {
 pub struct Statement {
     /// The text of the statement.
     pub text: String,
-    /// The database that it ran in.
+    /// The database that it ran in, and the procedure, function or trigger; empty for an ad hoc
+    /// text.
     pub database: String,
     /// Number of executions per second.
     pub calls: f64,

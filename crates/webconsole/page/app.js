@@ -42,8 +42,7 @@ function askLogin(sentence = '') {
     go.disabled = true;
     said.textContent = '';
     try {
-      await login(user.value, password.value);
-      await enter();
+      await enter(await login(user.value, password.value));
     } catch (error) {
       said.textContent = error.message;
       password.value = '';
@@ -55,17 +54,19 @@ function askLogin(sentence = '') {
   (user.value ? password : user).focus();
 }
 
-/** Begins after a login. */
-async function enter() {
-  const who = await me();
+/** Begins after a login, with what the server said of itself. */
+async function enter(who) {
   if (who.user === null) { askLogin(); return; }
   recorder.reset();
+  const begun = recorder.begin();
   shown = null;
   screens = new Map();
+  // The frame is laid out while the server answers.
   replace(main, h('p', {class: 'dim'}, 'Reading.'));
   at('server').textContent = `${who.server} ${who.version} as ${who.user}`;
-  await recorder.begin();
   [at('top').hidden, at('tabs').hidden] = [false, false];
+  frame();
+  await begun;
   running = true;
   route();
   await loop();
@@ -147,7 +148,7 @@ function freeze() {
 
 document.addEventListener('keydown', event => {
   const typing = event.target.closest?.('input, textarea, select, dialog');
-  if (typing || event.ctrlKey || event.metaKey || event.altKey || !running) return;
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || at('top').hidden) return;
   if (event.key === '/') { event.preventDefault(); at('filter')?.focus(); }
   else if (event.key === 'f') freeze();
   else if (event.key === 'Escape' && state.window) change({window: null});
@@ -162,4 +163,4 @@ hooks.login = () => { if (running) askLogin('The visit has ended; log in again.'
 onChange(() => { if (running) { route(); schedule(0); } });
 load();
 try { setTheme(localStorage.getItem('theme') || ''); } catch { /* As above. */ }
-enter().catch(error => (error.status === 401 ? askLogin() : askLogin(error.message)));
+me().then(enter).catch(error => (error.status === 401 ? askLogin() : askLogin(error.message)));

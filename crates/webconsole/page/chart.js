@@ -96,7 +96,7 @@ export class Chart {
     const g = this.canvas.getContext('2d');
     g.scale(ratio, ratio);
     const limit = this.options.limit?.();
-    this.top = niceTop(Math.max(limit ?? 0, ...this.points.filter(p => p.values && p.t >= this.range[0]).map(p => this.options.stacked ? sum(p.values) : Math.max(...p.values)), this.options.unit === 'bytes' ? 1024 : 0.01));
+    this.top = niceTop(Math.max(limit ?? 0, ...this.points.filter(p => p.values && p.t >= this.range[0]).map(p => this.options.stacked ? sum(p.values) : Math.max(...p.values)), this.options.unit === 'bytes' ? 1024 : 0.01), this.options.unit);
     this.axes(g);
     if (this.options.stacked) this.areas(g); else this.lines(g);
     if (limit) this.limit(g, limit);
@@ -203,9 +203,11 @@ export class Chart {
 
 const sum = values => values.reduce((all, value) => all + (value || 0), 0);
 
-function niceTop(value) {
-  const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map(step => step * power).find(step => step >= value * 1.02) ?? 10 * power;
+/** The end of an axis of four parts, each of which is a short number. */
+function niceTop(value, unit) {
+  const scale = unit === 'bytes' ? 1024 ** Math.floor(Math.log2(value) / 10) : 1;
+  const power = 10 ** Math.floor(Math.log10(value / scale));
+  return scale * ([1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10].map(step => step * power).find(step => step >= value / scale * 1.02) ?? 12 * power);
 }
 
 const patterns = new Map();

@@ -32,10 +32,11 @@ class Recorder {
     return panel.query;
   }
 
-  /** Reads the panels and what the server remembers of the last minutes. */
+  /** Reads the panels and what the server remembers of the last minutes, in one request: the first picture waits for it. */
   async begin() {
-    [this.panels] = await read('SELECT * FROM sys.console_panels ORDER BY screen, position, title;');
-    const [clocks, past] = await read(`${CLOCK} ${this.query('ledger_history')}`);
+    const [panels, clocks, past] = await read(`SELECT * FROM sys.console_panels ORDER BY screen, position, title; ${CLOCK}
+      DECLARE @history nvarchar(max) = (SELECT query FROM sys.console_panels WHERE kind = N'ledger_history' AND is_system = 1); EXEC (@history);`);
+    this.panels = panels;
     this.take(clocks[0]);
     const byTime = new Map();
     for (const row of past) {

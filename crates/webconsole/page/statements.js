@@ -17,7 +17,7 @@ export class StatementsScreen {
       {name: 'text', title: 'Statement', kind: 'text'},
       per('calls', 'Calls/s'), per('cpu', 'CPU ms/s'), per('wait', 'Not on CPU ms/s'), per('mean', 'Mean ms'), per('reads', 'Reads/s'), per('rows', 'Rows/s'),
       {name: 'categories', title: 'Time of a call by category', fixed: true, value: row => row.categories.map(part => part[0]).join(' '), show: (_, row) => cells(row.categories)},
-      {name: 'change', title: 'CPU ms/s against base', kind: 'n', show: value => (value === null ? '' : `${value > 0 ? '+' : ''}${number(value)}`)},
+      {name: 'change', title: 'CPU ms/s against base', kind: 'n', class: 'change', show: value => (value === null ? '' : `${value > 0 ? '+' : ''}${number(value)}`)},
       {name: 'database', title: 'Database'},
     ];
     this.table = new Table(this.columns, {caption: 'Statements', sort: 3, empty: 'No statement ran between the two readings.'});
@@ -65,6 +65,7 @@ export class StatementsScreen {
     const last = ledger?.after.value || kept[kept.length - 1]?.value;
     const rows = [...rates.values()].map(row => ({...row, categories: categories(row.key, ledger, last), change: base ? row.cpu - (base.get(row.key)?.cpu ?? 0) : null}));
     if (base) for (const [key, row] of base) if (!rates.has(key)) rows.push({...row, calls: 0, cpu: 0, wait: 0, mean: 0, reads: 0, rows: 0, categories: [], change: -row.cpu});
+    this.table.element.classList.toggle('no-base', !base);
     this.table.set(rows);
     replace(this.note, `${clock(pair.before.t)} to ${clock(pair.after.t)}${this.base ? `, against ${clock(this.base.before.t)} to ${clock(this.base.after.t)}` : ''}. Only statements whose plan is cached are shown.`);
   }

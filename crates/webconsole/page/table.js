@@ -2,9 +2,9 @@
 import {h, replace, number} from './dom.js';
 import {state} from './state.js';
 
-const ROWS_MAX = 300;
+const ROWS_MAX = 300, COLUMNS_MAX = 6;
 
-/** Makes a table: `columns` are {name, title, kind: 'n'|'text'|undefined, show, value}; `options` are caption, sort, key, row. */
+/** Makes a table: `columns` are {name, title, kind: 'n'|'text'|'wrap'|undefined, class, show, value}; `options` are caption, sort, key, row. */
 export class Table {
   constructor(columns, options = {}) {
     this.columns = columns;
@@ -14,7 +14,7 @@ export class Table {
     this.rows = [];
     this.body = h('tbody');
     this.caption = h('caption', {}, options.caption || '');
-    this.heads = columns.map((column, at) => h('th', {scope: 'col', class: column.kind === 'n' ? 'n' : null},
+    this.heads = columns.map((column, at) => h('th', {scope: 'col', class: classes(column)},
       column.fixed ? column.title : h('button', {type: 'button', onclick: () => this.sortBy(at)}, column.title ?? column.name)));
     this.element = h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': options.caption || 'Rows'},
       h('table', {}, this.caption, h('thead', {}, h('tr', {}, this.heads)), this.body));
@@ -62,16 +62,28 @@ export class Table {
     return h('tr', {class: this.options.row?.(row)}, this.columns.map(column => {
       const value = this.value(column, row);
       const shown = column.show ? column.show(value, row) : value === null || value === undefined ? '' : column.kind === 'n' ? number(Number(value)) : String(value);
+      if (column.kind === 'wrap') return h('td', {class: 'wrap'}, shown);
       if (column.kind === 'text') return h('td', {class: 'text'}, h('div', {}, shown));
-      return h('td', {class: column.kind === 'n' ? 'n' : null}, shown);
+      return h('td', {class: classes(column)}, shown);
     }));
   }
 }
 
+/** The classes of a column's cells; null for none. */
+const classes = column => [column.kind === 'n' ? 'n' : null, column.class].filter(Boolean).join(' ') || null;
+
 const NUMBERS = /int|decimal|numeric|float|real|money/;
+
+/** One row of many columns is read from top to bottom. */
+function record(row, columns, caption) {
+  const lines = columns.map((column, at) => h('tr', {}, h('th', {scope: 'row'}, column.name || `column${at + 1}`), h('td', {class: 'wrap'}, row[column.name || `column${at + 1}`] ?? '')));
+  const element = h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption || 'One row'}, h('table', {class: 'narrow'}, caption ? h('caption', {}, caption) : null, h('tbody', {}, lines)));
+  return {element};
+}
 
 /** Makes a table for the rows of any result. */
 export function tableOf(rows, caption) {
+  if (rows.length === 1 && (rows.columns || []).length > COLUMNS_MAX) return record(rows[0], rows.columns, caption);
   const columns = (rows.columns || []).map((column, at) => {
     const name = column.name || `column${at + 1}`;
     const kind = NUMBERS.test(column.type) ? 'n' : rows.some(row => String(row[name] ?? '').length > 60) ? 'text' : undefined;
@@ -79,5 +91,6 @@ export function tableOf(rows, caption) {
   });
   const table = new Table(columns, {caption});
   table.set(rows);
+  table.element.firstChild.classList.add('narrow');
   return table;
 }

@@ -25,15 +25,15 @@ export class TimeScreen {
       onSelect: window => change({window}),
     });
     this.categories = new Table([
-      {name: 'category', title: 'Category', show: (value, row) => [h('span', {class: 'swatch', style: {background: `var(--c-${value})`}}), value, ' ', h('span', {class: 'dim'}, row.meaning)]},
+      {name: 'category', title: 'Category', kind: 'wrap', show: (value, row) => [h('span', {class: 'swatch', style: {background: `var(--c-${value})`}}), value, ' ', h('span', {class: 'dim'}, row.meaning)]},
       {name: 'active', title: 's/s', kind: 'n', show: value => value.toFixed(3)},
       {name: 'share', title: '%', kind: 'n', show: value => value.toFixed(1)},
     ], {caption: 'By category', sort: 1});
     this.parts = new Table([
-      {name: 'category', title: 'Category', show: value => [h('span', {class: 'swatch', style: {background: `var(--c-${value})`}}), value]}, {name: 'name', title: 'Part'},
+      {name: 'name', title: 'Part', kind: 'wrap', value: row => `${row.name} ${row.category}`, show: (_, row) => [h('span', {class: 'swatch', style: {background: `var(--c-${row.category})`}}), row.name, ' ', h('span', {class: 'dim'}, row.category)]},
       {name: 'active', title: 's/s', kind: 'n', show: value => value.toFixed(3)},
       {name: 'entries', title: 'entries/s', kind: 'n', show: value => (value ? number(value) : '')},
-    ], {caption: 'Largest parts', sort: 2});
+    ], {caption: 'Largest parts', sort: 1, empty: 'The second reading is awaited.'});
     this.spans = h('span', {class: 'bar'}, SPANS.map(([minutes, name]) => h('button', {type: 'button', class: 'small', 'aria-pressed': String(minutes === this.minutes), 'data-minutes': minutes,
       onclick: () => { this.minutes = minutes; this.draw(); }}, name)));
     this.note = h('p', {class: 'dim'});
@@ -56,12 +56,14 @@ export class TimeScreen {
   draw() {
     for (const button of this.spans.children) button.setAttribute('aria-pressed', String(Number(button.dataset.minutes) === this.minutes));
     this.chart.set(recorder.points, recorder.range(this.minutes), state.window);
-    const leaves = state.window ? this.inWindow || [] : recorder.leaves;
+    let leaves = state.window ? this.inWindow || [] : recorder.leaves;
+    this.parts.set(leaves);
+    // Before the second reading, the server's memory knows categories.
+    if (!state.window && !leaves.length) leaves = (recorder.points.at(-1)?.values ?? []).map((active, at) => ({category: CATEGORIES[at], active}));
     const sums = new Map(CATEGORIES.map(name => [name, 0]));
     for (const leaf of leaves) sums.set(leaf.category, (sums.get(leaf.category) || 0) + leaf.active);
     const total = [...sums.values()].reduce((all, value) => all + value, 0) || 1;
     this.categories.set([...sums].map(([category, active]) => ({category, active, share: 100 * active / total, meaning: MEANINGS[category] || ''})));
-    this.parts.set(leaves);
     replace(this.note, state.window
       ? `The tables show ${clock(state.window[0])} to ${clock(state.window[1])}; so do the other screens, as far as there are readings.`
       : 'The tables show the last reading. Drag in the chart to select a window for all screens. Time on a CPU does not stay above the dashed line; what is above it waits.');

@@ -50,7 +50,7 @@ function show(result) {
   if (names.includes('sentence')) return rows.map(row => h('p', {class: 'sentence'}, row.sentence));
   if (names[0] === 'part') return time(rows);
   if (names[0] === 'Priority') return rows.map(finding);
-  if (names[0] === 'ruled_out') return list('Ruled out', rows.map(row => `${row.ruled_out}: ${row.percent_of_work} % of the server's work`));
+  if (names[0] === 'ruled_out') return list('Ruled out', rows.map(row => `${row.finding ?? row.ruled_out}: ${row.percent_of_work} % of the server's work; 10 % would count`));
   if (names[0] === 'warning') return list('Warnings', rows.map(row => row.warning));
   return tableOf(rows, '').element;
 }

@@ -31,7 +31,10 @@ fn find(console: &Arc<Console>, request: &Request, peer: SocketAddr) -> Result<R
     }
     match (request.path.as_str(), is_read) {
         ("/metrics", true) => metrics::answer(console, request, peer),
-        ("/api/me", true) => Ok(me(console, visitor(console, request).ok().as_deref())),
+        ("/api/me", true) => {
+            let visitor = visitor(console, request).ok();
+            Ok(me(console, visitor.as_deref().map(|visitor| visitor.user.as_str())))
+        }
         ("/api/login", false) => log_in(console, request, peer),
         ("/api/logout", false) => Ok(log_out(console, request)),
         ("/api/read", false) => run(console, request, Purpose::Read, peer),
@@ -61,10 +64,10 @@ fn visitor(console: &Console, request: &Request) -> Result<Arc<Visitor>, Respons
 }
 
 /// Says who is logged in: null for a client that is not, which learns nothing else.
-fn me(console: &Console, visitor: Option<&Visitor>) -> Response {
+fn me(console: &Console, user: Option<&str>) -> Response {
     let mut body = "{\"user\":".to_owned();
-    let Some(visitor) = visitor else { return Response::json(format!("{body}null}}\n")) };
-    json::push_text(&visitor.user, &mut body);
+    let Some(user) = user else { return Response::json(format!("{body}null}}\n")) };
+    json::push_text(user, &mut body);
     body.push_str(",\"server\":");
     json::push_text(&console.instance.config.server_name, &mut body);
     body.push_str(",\"version\":");
@@ -95,13 +98,7 @@ fn log_in(console: &Console, request: &Request, peer: SocketAddr) -> Result<Resp
     }
     let token = console.visitors.admit(console, session)?;
     let cookie = cookie(console, &token, "");
-    let body = {
-        let mut body = "{\"user\":".to_owned();
-        json::push_text(user, &mut body);
-        body.push_str("}\n");
-        body
-    };
-    Ok(Response::json(body).with("Set-Cookie", cookie))
+    Ok(me(console, Some(user)).with("Set-Cookie", cookie))
 }
 
 fn cookie(console: &Console, token: &str, more: &str) -> String {

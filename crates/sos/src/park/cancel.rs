@@ -22,6 +22,8 @@ pub(crate) enum Listener {
     Parked(Arc<Waiter>),
     /// A thread in poll(2).
     Polling(Arc<EventFd>),
+    /// The flag of a part of the request, which is set with it.
+    Part(Arc<Cancel>),
 }
 
 impl Listener {
@@ -29,7 +31,10 @@ impl Listener {
         match (self, other) {
             (Self::Parked(a), Self::Parked(b)) => Arc::ptr_eq(a, b),
             (Self::Polling(a), Self::Polling(b)) => Arc::ptr_eq(a, b),
-            (Self::Parked(_), Self::Polling(_)) | (Self::Polling(_), Self::Parked(_)) => false,
+            (Self::Part(a), Self::Part(b)) => Arc::ptr_eq(a, b),
+            (Self::Parked(_), Self::Polling(_) | Self::Part(_))
+            | (Self::Polling(_), Self::Parked(_) | Self::Part(_))
+            | (Self::Part(_), Self::Parked(_) | Self::Polling(_)) => false,
         }
     }
 
@@ -39,6 +44,7 @@ impl Listener {
                 waiter.end(Waiter::CANCELLED, clock::now_ticks());
             }
             Self::Polling(event) => event.signal(),
+            Self::Part(part) => part.set(),
         }
     }
 }

@@ -14,6 +14,8 @@ mod queue;
 mod wait;
 #[cfg(not(loom))]
 mod wake_word;
+#[cfg(not(any(loom, shuttle)))]
+mod watch;
 
 #[cfg(not(any(loom, shuttle)))]
 pub use cancel::Cancel;
@@ -27,3 +29,5 @@ pub use queue::{Queue, QueueOrders};
 pub use wait::{Wake, park, sleep, unpark_all, unpark_one};
 #[cfg(not(loom))]
 pub use wake_word::WakeWord;
+#[cfg(not(any(loom, shuttle)))]
+pub use watch::Watch;

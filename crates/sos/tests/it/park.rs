@@ -5,8 +5,8 @@ use std::time::Duration;
 use std::net::Ipv4Addr;
 
 use sos::ledger::Accounts;
-use sos::park::{self, Cancel, Wake};
-use sos::sched::wait_fd;
+use sos::park::{self, Cancel, Wake, Watch};
+use sos::sched::{Machine, MachineConfig, wait_fd};
 use sos::sync::{Arc, AtomicU32, Ordering};
 use sos::sys::{Direction, Listener, Socket};
 use sos::thread;
@@ -94,4 +94,32 @@ fn wait_for_a_socket_ends_by_data_deadline_or_cancellation() {
     cancel.clear();
     client.send(b"!").expect("sends");
     assert_eq!(wait(None), Wake::Signalled);
+}
+
+/// Longer than any test runs.
+const FOREVER: Duration = Duration::from_secs(3_600);
+
+#[test]
+fn a_part_of_a_request_ends_when_its_time_is_up_and_the_request_goes_on() {
+    let machine = Machine::start(&MachineConfig { schedulers: 1, ..MachineConfig::default() });
+    let machine = machine.expect("it starts");
+    let watch = Watch::start(&machine, "watch").expect("there is a thread");
+    let request = Arc::new(Cancel::new());
+    let sleeping =
+        |cancel: &Arc<Cancel>| park::sleep(FOREVER, WaitType::WaitFor, Some(cancel.as_ref()));
+    let late = watch.run(Duration::from_millis(10), &request, sleeping);
+    assert_eq!((late, request.is_set()), (Wake::Cancelled, false));
+    // A part that ends in time keeps its flag clear, and each part has another flag.
+    let in_time = watch.run(FOREVER, &request, |cancel| cancel.is_set());
+    assert!(!in_time);
+    // The request's end is the end of its part.
+    let by_client = thread::spawn(&Arc::<Accounts>::default(), "client", {
+        let request = Arc::clone(&request);
+        move || request.set()
+    });
+    assert_eq!(watch.run(FOREVER, &request, sleeping), Wake::Cancelled);
+    assert!(request.is_set());
+    by_client.expect("there is a thread").join().expect("it has ended");
+    drop(watch);
+    machine.stop(Duration::from_secs(5));
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{facts, lines, number, ruled_out};
+use super::{STATEMENT_HEADS, facts, lines, number, ruled_out, statements};
 use crate::judge::Verdict;
 use crate::window::Group;
 
@@ -12,7 +12,11 @@ table{border-collapse:collapse;margin:.7em 0;width:100%}th,td{padding:.3em .7em;
 border-bottom:1px solid #d8dee4;text-align:left;vertical-align:top}code{font-size:.85em;\
 white-space:pre-wrap;overflow-wrap:anywhere}svg{width:100%;height:3em}.n{text-align:right;\
 font-variant-numeric:tabular-nums}@media(prefers-color-scheme:dark){body{color:#e6edf3;\
-background:#0d1117}th,td{border-color:#30363d}}";
+background:#0d1117}th,td{border-color:#30363d}rect{stroke:#6e7681;stroke-width:.5}}\
+th.n{text-align:right}td.n{white-space:nowrap}.w{overflow-x:auto}@media(max-width:50em){body{margin:1em auto}.f,.f tbody,\
+.f tr,.f td{display:block}.f th{display:none}.f tr{border-bottom:2px solid #8c959f;\
+padding:.5em 0}.f td{border:0;padding:.15em 0}.f td:before{content:attr(title);display:block;\
+font-weight:600}}";
 
 /// Colours of the groups, in their order: told apart by colour-blind readers too (Okabe and Ito's
 /// palette, in two strengths).
@@ -34,6 +38,7 @@ pub fn html(verdict: &Verdict) -> String {
         put_bar(&mut body, verdict);
     }
     put_findings(&mut body, verdict);
+    put_statements(&mut body, verdict);
     put_list(&mut body, "Ruled out", &ruled_out(verdict));
     put_list(&mut body, "Warnings", &verdict.warnings);
     put_parts(&mut body, verdict);
@@ -83,27 +88,54 @@ fn put_findings(body: &mut String, verdict: &Verdict) {
     if lines.is_empty() {
         return;
     }
-    body.push_str("<h2>Findings</h2>\n<table><tr>");
-    for head in ["Priority", "Group", "Finding", "Impact", "Evidence", "What to do", "How to check"]
-    {
+    let heads =
+        ["Priority", "Group", "Finding", "Impact", "Evidence", "What to do", "How to check"];
+    body.push_str("<h2>Findings</h2>\n<table class=\"f\"><tr>");
+    for head in heads {
         let _ = write!(body, "<th>{head}</th>");
     }
     body.push_str("</tr>\n");
     for line in lines {
-        let _ = writeln!(
-            body,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td><code>{}</code></td>\
-             <td>{}</td><td>{}</td></tr>",
-            line.priority,
+        let cells = [
+            line.priority.to_string(),
             escape(line.group),
             escape(&line.finding),
             escape(&line.impact),
-            escape(line.evidence),
+            format!("<code>{}</code>", escape(line.evidence)),
             escape(line.advice),
-            escape(line.check)
-        );
+            escape(line.check),
+        ];
+        // A narrow page shows cells below each other, each under its title.
+        body.push_str("<tr>");
+        for (head, cell) in heads.iter().zip(cells) {
+            let _ = write!(body, "<td title=\"{head}\">{cell}</td>");
+        }
+        body.push_str("</tr>\n");
     }
     body.push_str("</table>\n");
+}
+
+fn put_statements(body: &mut String, verdict: &Verdict) {
+    let statements = statements(verdict);
+    if statements.is_empty() {
+        return;
+    }
+    body.push_str("<h2>Statements that use most CPU time</h2>\n<div class=\"w\"><table><tr>");
+    for (place, head) in STATEMENT_HEADS.iter().enumerate() {
+        let class = if place < 5 { " class=\"n\"" } else { "" };
+        let _ = write!(body, "<th{class}>{}</th>", head.replace('_', " "));
+    }
+    body.push_str("</tr>\n");
+    for statement in statements {
+        let [numbers @ .., place, text] = statement;
+        body.push_str("<tr>");
+        for number in numbers {
+            let _ = write!(body, "<td class=\"n\">{}</td>", escape(&number));
+        }
+        let (place, text) = (escape(&place), escape(&text));
+        let _ = writeln!(body, "<td>{place}</td><td><code>{text}</code></td></tr>");
+    }
+    body.push_str("</table></div>\n");
 }
 
 fn put_list(body: &mut String, title: &str, lines: &[String]) {
@@ -122,8 +154,9 @@ fn put_parts(body: &mut String, verdict: &Verdict) {
         return;
     }
     body.push_str(
-        "<h2>The time vector</h2>\n<table><tr><th>Category</th><th>Name</th>\
-         <th>s/s</th><th>us per request</th><th>95 % interval</th></tr>\n",
+        "<h2>The time vector</h2>\n<div class=\"w\"><table><tr><th>Category</th><th>Name</th>\
+         <th class=\"n\">s/s</th><th class=\"n\">us per request</th>\
+         <th class=\"n\">95 % interval</th></tr>\n",
     );
     for part in &verdict.window.parts {
         let us = &part.per_request;
@@ -139,7 +172,7 @@ fn put_parts(body: &mut String, verdict: &Verdict) {
             number(us.high)
         );
     }
-    body.push_str("</table>\n");
+    body.push_str("</table></div>\n");
 }
 
 fn colour(group: Group) -> &'static str {

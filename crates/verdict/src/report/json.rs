@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::lines;
+use super::{STATEMENTS_MAX, lines};
 use crate::estimate::Estimate;
 use crate::judge::{Outcome, Verdict};
 
@@ -30,6 +30,19 @@ pub fn json(verdict: &Verdict) -> String {
             estimate(&part.per_request)
         )
     });
+    let statements = window.statements.iter().take(STATEMENTS_MAX).map(|statement| {
+        format!(
+            "{{\"statement\":{},\"in\":{},\"cpu_seconds_per_second\":{},\
+             \"executions_per_second\":{},\"cpu_us\":{},\"reads\":{},\"rows\":{}}}",
+            quote(&statement.text),
+            quote(&statement.database),
+            number(statement.cpu),
+            number(statement.calls),
+            number(statement.cpu_us),
+            number(statement.reads),
+            number(statement.rows)
+        )
+    });
     let ruled_out = verdict.ruled_out.iter().map(|(cause, score)| {
         format!("{{\"cause\":{},\"share_of_work\":{}}}", quote(cause.name()), number(*score))
     });
@@ -37,7 +50,7 @@ pub fn json(verdict: &Verdict) -> String {
         "{{\"outcome\":\"{outcome}\",\"cause\":{cause},\"sentence\":{},\n\"server\":{},\
          \"version\":{},\"seconds\":{},\"windows\":{},\"schedulers\":{},\n\
          \"requests_per_second\":{},\"active\":{},\"questions_cpu\":{},\n\"bar\":[{}],\n\"findings\":[{}],\n\
-         \"ruled_out\":[{}],\n\"warnings\":[{}],\n\"time\":[{}]}}\n",
+         \"statements\":[{}],\n\"ruled_out\":[{}],\n\"warnings\":[{}],\n\"time\":[{}]}}\n",
         quote(&verdict.sentence),
         quote(&verdict.server.name),
         quote(&verdict.server.version),
@@ -49,6 +62,7 @@ pub fn json(verdict: &Verdict) -> String {
         number(window.own),
         join(bar),
         join(findings(verdict)),
+        join(statements),
         join(ruled_out),
         join(verdict.warnings.iter().map(|warning| quote(warning))),
         join(parts)

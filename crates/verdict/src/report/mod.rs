@@ -71,7 +71,7 @@ fn impact(verdict: &Verdict, finding: &Finding) -> String {
         ),
         false => "without it requests would be answered again".to_owned(),
     };
-    format!("{:.0} us per request, {share} of the time; {more}", finding.us)
+    format!("{} per request, {share} of the time; {more}", crate::estimate::time(finding.us))
 }
 
 /// The lines about what was looked at: rate, length, parts.
@@ -96,11 +96,38 @@ fn facts(verdict: &Verdict) -> Vec<String> {
     ]
 }
 
+/// How many statements are listed.
+const STATEMENTS_MAX: usize = 5;
+
+/// The head of the table of statements.
+pub const STATEMENT_HEADS: [&str; 7] =
+    ["percent_of_cpu", "executions_per_second", "cpu", "reads", "rows", "in", "statement"];
+
+/// Returns the statements that use most CPU time, each with the columns of [`STATEMENT_HEADS`].
+#[must_use]
+pub fn statements(verdict: &Verdict) -> Vec<[String; 7]> {
+    let window = &verdict.window;
+    let all = crate::rules::Facts::new(window).cpu;
+    let of = |statement: &crate::window::Statement| {
+        [
+            format!("{:.1}", 100.0 * statement.cpu / all.max(statement.cpu).max(1e-9)),
+            number(statement.calls),
+            crate::estimate::time(statement.cpu_us),
+            number(statement.reads),
+            number(statement.rows),
+            statement.database.clone(),
+            crate::rules::shortened(&statement.text),
+        ]
+    };
+    window.statements.iter().take(STATEMENTS_MAX).map(of).collect()
+}
+
 /// The causes ruled out, with their numbers.
 fn ruled_out(verdict: &Verdict) -> Vec<String> {
     let of = |(cause, score): &(crate::Cause, f64)| {
         let share = crate::judge::percent(*score);
-        format!("{}: {share} of the server's work, {} would count", cause.name(), "10 %")
+        let finding = cause.entry().finding;
+        format!("{finding}: {share} of the server's work, {} would count", "10 %")
     };
     verdict.ruled_out.iter().map(of).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{facts, lines, number, ruled_out};
+use super::{facts, lines, number, ruled_out, statements};
 use crate::judge::Verdict;
 
 /// Columns of the bar: one for two percent.
@@ -31,6 +31,7 @@ pub fn text(verdict: &Verdict) -> String {
             one_line(line.check)
         );
     }
+    put_list(&mut out, "Statements that use most CPU time", &dearest(verdict));
     put_list(&mut out, "Ruled out", &ruled_out(verdict));
     put_list(&mut out, "Warnings", &verdict.warnings);
     out
@@ -64,6 +65,17 @@ fn put_time(out: &mut String, verdict: &Verdict) {
             number(us.high)
         );
     }
+}
+
+fn dearest(verdict: &Verdict) -> Vec<String> {
+    let line = |[percent, calls, cpu, reads, rows, place, text]: [String; 7]| {
+        let place = if place.is_empty() { place } else { format!(" ({place})") };
+        format!(
+            "{percent:>5} %  {calls} x {cpu} per second, {reads} reads and {rows} rows each{place}: \
+             {text}"
+        )
+    };
+    statements(verdict).into_iter().map(line).collect()
 }
 
 fn put_list(out: &mut String, title: &str, lines: &[String]) {

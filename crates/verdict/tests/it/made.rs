@@ -105,6 +105,7 @@ impl Made {
             readings: readings.collect(),
             missing: Vec::new(),
             late: self.late.clone(),
+            has_gone_silent: false,
             plans: plans.collect(),
         }
     }

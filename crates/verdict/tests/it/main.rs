@@ -276,6 +276,42 @@ fn healthy_load_has_no_cause() {
 }
 
 #[test]
+fn requests_that_are_at_work_all_the_time_are_not_waited_for() {
+    // Half of two schedulers, and as long again in the queue for the machine's CPUs.
+    let busy = Made::healthy().with("user", "execute", 500.0, 0).with("runnable", "send", 500.0, 0);
+    let verdict = judge(&busy.recording());
+    assert_eq!(verdict.outcome, Outcome::Healthy, "{}", verdict.sentence);
+    assert!(verdict.sentence.contains("their own work"), "{}", verdict.sentence);
+    assert!(!verdict.sentence.contains("outside"), "{}", verdict.sentence);
+}
+
+#[test]
+fn search_inside_an_insert_of_a_trigger_is_named() {
+    let text = "INSERT dbo.audit SELECT (SELECT COUNT(*) FROM t WHERE a = 1)";
+    let made = Made::healthy().with("user", "scan", 600.0, 0).statement(text, 100, 600, 100);
+    let plan = "<RelOp PhysicalOp=\"Table Scan\"><Object Schema=\"[dbo]\" Table=\"[t]\"/>";
+    let verdict = judge(&made.plan(plan).recording());
+    assert_eq!(verdict.outcome, Outcome::Cause(Cause::MissingIndex), "{}", verdict.sentence);
+    // A plan without a search is that of a plain insert.
+    let made = Made::healthy().with("user", "row", 600.0, 0).statement(
+        "INSERT dbo.audit VALUES (@a)",
+        100,
+        600,
+        100,
+    );
+    let plan = "<RelOp PhysicalOp=\"Insert\"><RelOp PhysicalOp=\"Constant Scan\">";
+    assert_eq!(judge(&made.plan(plan).recording()).outcome, Outcome::Healthy);
+}
+
+#[test]
+fn many_errors_are_a_warning_and_no_cause() {
+    let verdict = judge(&Made::healthy().rate("Errors/sec", 500).recording());
+    assert_eq!(verdict.outcome, Outcome::Healthy);
+    assert!(verdict.warnings[0].starts_with("500.0 errors per second"), "{:?}", verdict.warnings);
+    assert_eq!(judge(&Made::healthy().rate("Errors/sec", 5).recording()).warnings.len(), 0);
+}
+
+#[test]
 fn parts_add_up_to_the_whole_and_the_bar_to_a_hundred_percent() {
     for (cause, made) in cases() {
         let window = judge(&made.recording()).window;
@@ -353,6 +389,16 @@ fn late_answers_come_behind_what_makes_them_late() {
     assert_eq!(verdict.outcome, Outcome::Cause(Cause::HotRow), "{}", verdict.sentence);
     let text = report::text(&verdict);
     assert!(text.contains("sys.dm_exec_query_stats: 2 late answers"), "{text}");
+}
+
+#[test]
+fn server_that_stops_answering_is_said_beside_the_verdict() {
+    let mut recording = locked(Made::healthy()).recording();
+    recording.has_gone_silent = true;
+    let verdict = judge(&recording);
+    assert_eq!(verdict.outcome, Outcome::Cause(Cause::HotRow));
+    let end = "The server has stopped answering: this is of the 8.0 s before.";
+    assert!(verdict.sentence.ends_with(end), "{}", verdict.sentence);
 }
 
 #[test]
@@ -450,6 +496,7 @@ fn reports_have_every_column_and_no_resource_from_elsewhere() {
         "What to do",
         "How to check",
         "Ruled out",
+        "Statements that use most CPU time",
     ] {
         assert!(text.contains(head), "{head} in {text}");
     }

@@ -64,6 +64,9 @@ pub(crate) struct Fault {
     pub(crate) setup: String,
     /// Statements when all runs.
     pub(crate) late: String,
+    /// A SELECT of a count that must grow for the fault to be there, where the machine decides that:
+    /// a run in which it grows by less than [`PROOF_MIN`] is named as not made.
+    pub(crate) proof: &'static str,
     /// What runs beside the load.
     pub(crate) helpers: Vec<Helper>,
     /// The CPU quota of the server's control group.
@@ -85,6 +88,7 @@ impl Default for Fault {
             server: Vec::new(),
             setup: String::new(),
             late: String::new(),
+            proof: "",
             helpers: Vec::new(),
             quota: None,
             load: None,
@@ -93,6 +97,9 @@ impl Default for Fault {
         }
     }
 }
+
+/// How much the count of a [`Fault::proof`] grows per second where the fault is there.
+pub(crate) const PROOF_MIN: f64 = 20.0;
 
 /// The name of runs without a fault.
 pub(crate) const HEALTHY: &str = "healthy";
@@ -210,6 +217,9 @@ fn locks(name: &str, severity: Severity) -> Option<Fault> {
                     "EXEC sys.sp_inject_delay 'spin', 'CMED_HASH_SET', {}, 60",
                     severity.of(60, 120, 200)
                 ),
+                // A machine that runs one thread at a time has no contention at all.
+                proof: "SELECT SUM(collisions) FROM sys.dm_os_spinlock_stats \
+                        WHERE name = 'CMED_HASH_SET'",
                 ..fault("metadata-lock", Cause::MetadataSpin, helpers)
             }
         }

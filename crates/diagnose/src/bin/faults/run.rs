@@ -15,7 +15,7 @@ use sos::clock;
 use verdict::Verdict;
 
 use crate::control_group::ControlGroup;
-use crate::list::{Fault, Helper};
+use crate::list::{Fault, Helper, PROOF_MIN};
 use crate::proxy;
 
 const PASSWORD: &str = "Faults-1-faults";
@@ -108,6 +108,11 @@ impl Bench {
             length: self.length,
             confirm: self.confirm,
         };
+        let proof = |asker: &mut Asker| match fault.proof {
+            "" => Ok(0.0),
+            proof => number(asker, proof),
+        };
+        let proven = proof(&mut asker)?;
         let before = (machine_ticks()?, server.cpu_ns()?);
         let began_ns = clock::monotonic_ns();
         let verdict = diagnose::run(&settings, |time| {
@@ -116,6 +121,8 @@ impl Bench {
         });
         let ns = clock::monotonic_ns() - began_ns;
         let after = (machine_ticks()?, server.cpu_ns()?);
+        let seconds = Duration::from_nanos(ns).as_secs_f64();
+        let grown = (proof(&mut asker)? - proven) / seconds;
         drop(group);
         drop(server);
         // A group can be removed when the process in it has ended.
@@ -124,7 +131,9 @@ impl Bench {
         #[expect(clippy::cast_precision_loss, reason = "seconds of a run")]
         let own = (after.1 - before.1) as f64 / 1e7;
         let others = (all - idle - own).max(0.0) / all.max(1.0);
-        let seconds = Duration::from_nanos(ns).as_secs_f64();
+        if !fault.proof.is_empty() && grown < PROOF_MIN {
+            return Err(format!("what makes the fault happened {grown:.1} times per second"));
+        }
         Ok(Seen { verdict: verdict?, others, seconds })
     }
 
@@ -229,6 +238,13 @@ pub(crate) struct Seen {
     pub(crate) others: f64,
     /// Seconds until the verdict.
     pub(crate) seconds: f64,
+}
+
+/// Returns the number that a SELECT returns.
+fn number(asker: &mut Asker, query: &str) -> Result<f64, String> {
+    let results = load::rows::results(&asker.ask(query)?.tokens);
+    let row = results.first().and_then(|rows| rows.first());
+    row.and_then(|row| row.number(0)).ok_or_else(|| format!("no number from {query}"))
 }
 
 /// Ticks of all CPUs, and those of them that were idle.
