@@ -378,7 +378,11 @@ mod tests {
                 // Two rounds for each dictionary; those after the first have some of its strings.
                 let id = DictionaryId { address: 100 + round as usize / 2, entries: 40 };
                 let string = |code: u32| {
-                    format!("{}{}", if code % 2 == 0 { "s" } else { "S" }, code / 2 + round / 2)
+                    format!(
+                        "{}{}",
+                        if code.is_multiple_of(2) { "s" } else { "S" },
+                        code / 2 + round / 2
+                    )
                 };
                 let codes = (0..50_u32).map(|row| (row * 7 + round * 11) % 40);
                 let mut rows = ByteRows::new(ByteKind::VarChar);
@@ -386,7 +390,8 @@ mod tests {
                 let without = rows.clone();
                 rows.set_codes(id, codes);
                 let mut selection = Selection::default();
-                selection.filter(&Selection::all(50), |row| (row + round as usize) % 3 > 0);
+                selection
+                    .filter(&Selection::all(50), |row| !(row + round as usize).is_multiple_of(3));
                 let unknown = if round % 4 == 3 { Unknown::Skip } else { Unknown::Add };
                 let (mut found, mut wanted) = (Vec::new(), Vec::new());
                 coded.strings(&rows, &selection, unknown, |at, number| found.push((at, number)));
