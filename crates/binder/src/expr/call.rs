@@ -5,12 +5,13 @@ use tsql::ast;
 use types::value::ColumnType;
 use types::{DataType, Length, Mode, Msg, Result, Value};
 
+use crate::expr::convert::common_collation;
 use crate::expr::{bind_expr, case, not_supported, user, window};
 use crate::{Binder, Clause, Level};
 use catalog::Database;
 use catalog::name::Name;
 use functions::{AggregateFunction, Function};
-use plan::convert::convert_to;
+use plan::convert::{convert, convert_to};
 use plan::expr::{Expr, ExprKind};
 use plan::query::{AggregateCall, SortKey};
 
@@ -89,8 +90,39 @@ fn bind_function(
     if let Some(name) = numeric_base_type(binder, function.name, call, &arguments) {
         return Ok(name);
     }
+    if COMPARING.contains(&function.name) {
+        share_collation(function.name, &mut arguments)?;
+    }
     let ty = (function.bind)(&mut arguments)?;
     Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
+}
+
+/// Functions that compare their string arguments with each other.
+const COMPARING: [&str; 7] =
+    ["CHARINDEX", "LTRIM", "PATINDEX", "REPLACE", "RTRIM", "TRANSLATE", "TRIM"];
+
+/// Gives all string arguments the collation of the one with precedence.
+///
+/// # Errors
+/// 468: see [`common_collation`].
+fn share_collation(function: &str, arguments: &mut [Expr]) -> Result<()> {
+    let is_text = |argument: &&Expr| argument.ty.data_type.is_string();
+    let mut texts = arguments.iter().filter(is_text);
+    let Some(first) = texts.next() else { return Ok(()) };
+    let (mut strongest, mut collation) = (first, first.ty.collation);
+    for text in texts {
+        collation = common_collation(strongest, text, &function.to_ascii_lowercase())?;
+        if collation != strongest.ty.collation {
+            strongest = text;
+        }
+    }
+    let texts = arguments.iter_mut().filter(|argument| argument.ty.data_type.is_string());
+    for text in texts.filter(|text| text.ty.collation != collation) {
+        let ty = ColumnType { collation, ..text.ty };
+        let own = std::mem::replace(text, Expr::constant(Value::Null, DataType::Int));
+        *text = convert(own, ty, None, Mode::Implicit);
+    }
+    Ok(())
 }
 
 /// Returns the columns that `*` means as an argument of CHECKSUM and BINARY_CHECKSUM.

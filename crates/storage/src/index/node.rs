@@ -73,7 +73,7 @@ pub(super) struct Node {
     /// The first word of each key's [`Prefix`], which decides most comparisons.
     prefixes: [AtomicU64; ITEMS],
     /// The second word, which decides nearly all others: keys of several columns often start alike
-    /// in a whole leaf, and an item is a cache line of its own.
+    /// in a whole leaf, and an item is a separate cache line.
     seconds: [AtomicU64; ITEMS],
     items: [AtomicPtr<Item>; ITEMS],
     /// One more child than there are items; empty in a leaf.

@@ -327,7 +327,7 @@ fn digits(units: impl Iterator<Item = u16>) -> Option<i128> {
     const BLANK: u16 = 0x20;
     const ZERO: u16 = 0x30;
     const NINE: u16 = 0x39;
-    /// So many fit 64 bits.
+    /// As many digits as fit 64 bits.
     const DIGITS_MAX: u8 = 18;
     let (mut number, mut count, mut has_ended) = (0_i64, 0, false);
     for unit in units {
