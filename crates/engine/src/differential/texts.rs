@@ -282,6 +282,7 @@ fn special_calls(name: &str, random: &mut Random) -> Vec<String> {
             let zone = random.pick(&["UTC", "Central European Standard Time", "none"]);
             vec![format!("{date} AT TIME ZONE '{zone}'")]
         }
+        "DECOMPRESS" => vec![format!("DECOMPRESS(COMPRESS({text}))")],
         "TEXTPTR" => vec!["TEXTPTR(a_text)".to_owned()],
         "CRYPT_GEN_RANDOM" => {
             vec!["CRYPT_GEN_RANDOM(a_int2)".to_owned(), "CRYPT_GEN_RANDOM(4)".to_owned()]

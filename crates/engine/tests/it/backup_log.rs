@@ -158,7 +158,7 @@ fn files_that_do_not_fit_are_refused() {
     run(&mut session, &format!("BACKUP DATABASE d TO DISK = '{other}' WITH COPY_ONLY"));
     assert_eq!(errors(&mut session, &log(&one)), [4214, 3013]);
     run(&mut session, &format!("BACKUP DATABASE d TO DISK = '{full}'"));
-    run(&mut session, "INSERT d.dbo.t VALUES (1)");
+    run(&mut session, "INSERT d.dbo.t VALUES (1); EXEC sys.sp_flush_log");
     assert_eq!(
         sets(&mut session, reason),
         [vec![vec!["LOG_BACKUP", "FULL"]], vec![vec!["LOG_BACKUP"]], vec![vec!["1"]]]
