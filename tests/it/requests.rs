@@ -419,3 +419,22 @@ fn attention_while_the_answer_waits_for_its_client_is_acknowledged() {
     }
     assert_eq!(client.value_of("1"), Value::Int(1));
 }
+
+/// Scripts look in the error log for the lines of a start.
+#[test]
+fn error_log_has_the_start() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    let of = |text: &str| {
+        format!(
+            "CREATE TABLE #lines (at datetime, source nvarchar(50), line nvarchar(4000));
+             INSERT #lines EXEC sp_readerrorlog 0, 1, N'{text}'"
+        )
+    };
+    let listening = format!("Server is listening on [ 127.0.0.1 <ipv4> {} ]", server.address.port());
+    for text in ["Server process ID is", &listening, "is now ready for client connections"] {
+        assert!(error_numbers(&client.batch(&of(text))).is_empty(), "{text}");
+        assert_eq!(client.value_of("(SELECT COUNT(*) FROM #lines)"), Value::Int(1), "{text}");
+        client.batch("DROP TABLE #lines");
+    }
+}

@@ -13,13 +13,13 @@ use ::catalog::name::Name;
 use ::catalog::{IndexConstraint, IndexDef, Object, TableDef, index_spec};
 use ::compile::refuse;
 use ::compile::shape::index_option;
-use ::compile::shape::index_option::INDEX_OPTIONS;
 use ::compile::shape::{Place, Shaper, duplicate_index};
 use ::compile::table::created;
 use ::executor::Cx;
 use ::executor::fault;
 
 pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
+    index_option::check_names(&create.index.options, "CREATE INDEX")?;
     refuse_view(&create.table, cx)?;
     let table = table::find(&create.table, cx).map_err(|error| match error.number {
         4902 => Msg::ObjectNotFound(&create.table.to_string()).into(),
@@ -184,18 +184,16 @@ fn show_options(
     cx: &mut Cx<'_>,
 ) -> Result<()> {
     check_alike(alter, table)?;
-    let set: fn(&mut IndexDef, &ast::IndexOption) -> Result<()> = match alter.action {
-        AlterIndexAction::Rebuild => index_option::rebuild,
-        AlterIndexAction::Set => index_option::change,
-        AlterIndexAction::Reorganize => index_option::reorganize,
+    type Set = fn(&mut IndexDef, &ast::IndexOption) -> Result<()>;
+    let (set, statement): (Set, _) = match alter.action {
+        AlterIndexAction::Rebuild => (index_option::rebuild, "ALTER INDEX REBUILD"),
+        AlterIndexAction::Set => (index_option::change, "ALTER INDEX SET"),
+        AlterIndexAction::Reorganize => (index_option::reorganize, "ALTER INDEX REORGANIZE"),
         // Refused elsewhere, as a whole statement.
         _ => return Ok(()),
     };
     // ALL on a table without indexes: an unknown option is still an error.
-    let known = |name: &str| INDEX_OPTIONS.iter().any(|option| option.0 == name);
-    if let Some(option) = alter.options.iter().find(|option| !known(&option.name)) {
-        return refuse(&format!("the index option {}", option.name));
-    }
+    index_option::check_names(&alter.options, statement)?;
     let mut next = TableDef::clone(table);
     let wanted = |name: &str| alter.index.as_ref().is_none_or(|index| Name::same(index, name));
     let mut is_changed = false;

@@ -117,7 +117,30 @@ impl Server {
             Password::Random(_) if !is_first => "<the password of the first start>".to_owned(),
             known => known.text().to_owned(),
         };
-        Ok(Self { machine, shared, address, socket, sa_password, data, memory_lost })
+        let server = Self { machine, shared, address, socket, sa_password, data, memory_lost };
+        server.keep_start();
+        Ok(server)
+    }
+
+    /// Keeps what scripts look for in an error log after a start, in SQL Server's words. It is not
+    /// written to stderr: the banner says it.
+    fn keep_start(&self) {
+        let (ip, port) = (self.address.ip(), self.address.port());
+        let family = if ip.is_ipv4() { "ipv4" } else { "ipv6" };
+        let mut lines = vec![
+            format!("Clearway {VERSION}"),
+            format!("Server process ID is {}.", std::process::id()),
+            self.data.clone(),
+            format!("Server is listening on [ {ip} <{family}> {port} ]."),
+        ];
+        if let Some(SocketFile(path)) = &self.socket {
+            lines.push(format!("Server is listening on [ {} ].", path.display()));
+        }
+        lines.push(
+            "SQL Server is now ready for client connections. This is an informational message; no user action is required."
+                .to_owned(),
+        );
+        lines.iter().for_each(|line| sos::error_log::keep(line));
     }
 
     /// Returns the address it listens on.

@@ -32,6 +32,24 @@ pub const INDEX_OPTIONS: &[(&str, Effect)] = &[
     ("XML_COMPRESSION", Effect::Refused),
 ];
 
+/// Options of other kinds of indexes and of statistics, which are refused by their names.
+const FOREIGN: [&str; 2] = ["AUTO_DROP", "COMPRESS_ALL_ROW_GROUPS"];
+
+/// Checks that SQL Server has options with these names; `statement` is CREATE INDEX, or ALTER INDEX
+/// and its verb.
+///
+/// # Errors
+/// 155 for an option that it does not have.
+pub fn check_names(options: &[IndexOption], statement: &str) -> Result<()> {
+    let is_known = |name: &str| {
+        FOREIGN.contains(&name) || INDEX_OPTIONS.iter().any(|option| option.0 == name)
+    };
+    match options.iter().find(|option| !is_known(&option.name)) {
+        Some(option) => Err(Msg::UnrecognizedOption(&option.name, statement).into()),
+        None => Ok(()),
+    }
+}
+
 /// Sets an option of CREATE INDEX.
 ///
 /// # Errors
