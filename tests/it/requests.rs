@@ -431,7 +431,8 @@ fn error_log_has_the_start() {
              INSERT #lines EXEC sp_readerrorlog 0, 1, N'{text}'"
         )
     };
-    let listening = format!("Server is listening on [ 127.0.0.1 <ipv4> {} ]", server.address.port());
+    let listening =
+        format!("Server is listening on [ 127.0.0.1 <ipv4> {} ]", server.address.port());
     for text in ["Server process ID is", &listening, "is now ready for client connections"] {
         assert!(error_numbers(&client.batch(&of(text))).is_empty(), "{text}");
         assert_eq!(client.value_of("(SELECT COUNT(*) FROM #lines)"), Value::Int(1), "{text}");

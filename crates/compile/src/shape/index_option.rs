@@ -35,18 +35,18 @@ pub const INDEX_OPTIONS: &[(&str, Effect)] = &[
 /// Options of other kinds of indexes and of statistics, which are refused by their names.
 const FOREIGN: [&str; 2] = ["AUTO_DROP", "COMPRESS_ALL_ROW_GROUPS"];
 
-/// Checks that SQL Server has options with these names; `statement` is CREATE INDEX, or ALTER INDEX
-/// and its verb.
+/// Checks the names of options; `statement` is CREATE INDEX, or ALTER INDEX and its verb.
 ///
 /// # Errors
-/// 155 for an option that it does not have.
+/// 40517 for an option that SQL Server has elsewhere, 155 for one that it does not have.
 pub fn check_names(options: &[IndexOption], statement: &str) -> Result<()> {
-    let is_known = |name: &str| {
-        FOREIGN.contains(&name) || INDEX_OPTIONS.iter().any(|option| option.0 == name)
-    };
+    let is_known = |name: &str| INDEX_OPTIONS.iter().any(|option| option.0 == name);
     match options.iter().find(|option| !is_known(&option.name)) {
-        Some(option) => Err(Msg::UnrecognizedOption(&option.name, statement).into()),
         None => Ok(()),
+        Some(option) if FOREIGN.contains(&option.name.as_ref()) => {
+            refuse(&format!("the index option {}", option.name))
+        }
+        Some(option) => Err(Msg::UnrecognizedOption(&option.name, statement).into()),
     }
 }
 
