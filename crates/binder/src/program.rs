@@ -13,9 +13,9 @@ use crate::{Binder, atomic};
 use catalog::name::Name;
 use plan::expr::Slot;
 use plan::program::{
-    ArgumentStep, ArgumentValue, Branch, CursorStep, ExecuteStep, ExecuteTarget, InsertExecuteStep,
-    InsertedCall, Leaf, LeafAst, Program, RaisErrorStep, Step, StepKind, TableVariableDef,
-    TextCall, VariableDef, VariableNames, VariablePlace,
+    ArgumentStep, ArgumentValue, Branch, CursorStep, DeclaredParameter, ExecuteStep, ExecuteTarget,
+    InsertExecuteStep, InsertedCall, Leaf, LeafAst, Program, RaisErrorStep, Step, StepKind,
+    TableVariableDef, TextCall, VariableDef, VariableNames, VariablePlace,
 };
 use plan::sink::{ColumnInfo, ResultShape, Traits};
 use plan::stats::StatementPlace;
@@ -31,6 +31,8 @@ pub struct Parameters {
     pub variables: Vec<VariableDef>,
     /// Table-valued parameters, in order.
     pub tables: Vec<TableVariableDef>,
+    /// See [`Program::declared`].
+    pub declared: Vec<DeclaredParameter>,
     /// Kind of the program.
     pub body: Body,
 }
@@ -60,6 +62,7 @@ pub fn compile(
     binder: &mut Binder<'_>,
     make_table: &MakeTable<'_>,
 ) -> Result<Program> {
+    let declared = parameters.declared.into_boxed_slice();
     let count = parameters.variables.len();
     let table_count = parameters.tables.len();
     let scalars = parameters.variables.iter().map(|v| &v.name).enumerate();
@@ -105,6 +108,7 @@ pub fn compile(
         labels,
         parameters: count,
         table_parameters: table_count,
+        declared,
         body,
         source,
         statements,

@@ -6,10 +6,11 @@ use tsql::ast::{
     self, CreateMode, ExecuteAsWho, RoutineBody, RoutineOption, StatementKind, TypeKind,
 };
 use types::value::ColumnType;
-use types::{Error, Mode, Msg, Result, Value};
+use types::{Error, Msg, Result, Value};
 
 use crate::{Target, change_database, target};
 use ::binder::Binder;
+use ::binder::fragment::parameter_default;
 use ::binder::types::DefaultLength;
 use ::catalog::name::Name;
 use ::catalog::{
@@ -19,6 +20,7 @@ use ::catalog::{
 use ::compile::refuse;
 use ::compile::table::created;
 use ::executor::Cx;
+use ::plan::program::ParameterDefault;
 
 /// Lowest `user_type_id` of types that users create.
 const USER_TYPE_FIRST: i32 = 257;
@@ -288,11 +290,9 @@ pub(crate) fn parameters(
         }
         let ty = ColumnType { nullable: !not_null, ..ty };
         let (default, default_function) = match &parameter.default {
-            Some(default) => match &default.kind {
-                ast::ExprKind::Variable(global) if global.is_global() => {
-                    (Some(Value::Null), Some(default_function(binder, &global.name, &ty)?))
-                }
-                _ => (Some(default_value(default, &ty, cx)?), None),
+            Some(default) => match default_value(default, &ty, cx)? {
+                ParameterDefault::Value(value) => (Some(value), None),
+                ParameterDefault::Function(name) => (Some(Value::Null), Some(name)),
             },
             None => (None, None),
         };
@@ -342,22 +342,11 @@ fn cursor_parameter(name: String, parameter: &ast::Parameter) -> Result<Paramete
     })
 }
 
-/// Checks a default such as `@@SPID`, which each call evaluates; returns its name in upper case.
-fn default_function(binder: &Binder<'_>, name: &str, ty: &ColumnType) -> Result<String> {
-    let value = ::binder::expr::bind_global(binder, name)?;
-    ::binder::expr::assign(value, ty, Mode::Implicit)?;
-    Ok(name.to_ascii_uppercase())
-}
-
-/// Evaluates a parameter's default, which must be a constant.
-fn default_value(expr: &ast::Expr, ty: &ColumnType, cx: &Cx<'_>) -> Result<Value> {
+/// Evaluates a parameter's default.
+fn default_value(expr: &ast::Expr, ty: &ColumnType, cx: &Cx<'_>) -> Result<ParameterDefault> {
     let context = compile::binding::bare_context(cx.session, &cx.session.identity.database);
-    let mut binder = context.binder();
-    let bound = ::binder::expr::bind_expr(&mut binder, expr)?;
-    let Some(value) = bound.as_constant() else {
-        return Err(Msg::SyntaxNear(expr.span.text(&cx.source)).into());
-    };
-    types::convert(value, &bound.ty, ty, 0, Mode::Implicit, &cx.convert_options())
+    let default = (expr, &*cx.source);
+    parameter_default(&mut context.binder(), default, ty, &cx.session.convert_options())
 }
 
 pub(crate) fn create_view(

@@ -46,7 +46,7 @@ mod level;
 mod message;
 pub mod observe;
 pub mod option;
-mod parameter_default;
+pub mod parameter_default;
 mod read_text;
 mod result_sets;
 mod show_plans;

@@ -17,7 +17,7 @@ use ::session::SessionState;
 ///
 /// # Errors
 /// 137 if the function is unknown, and the errors of the conversion.
-pub(crate) fn parameter_default(
+pub fn parameter_default(
     function: &str,
     ty: &ColumnType,
     frame: &Frame,

@@ -45,6 +45,9 @@ pub struct Program {
     pub parameters: usize,
     /// How many of the table variables are parameters.
     pub table_parameters: usize,
+    /// For a parameterised statement: what else its list declares of each scalar parameter. Empty
+    /// for others.
+    pub declared: Box<[DeclaredParameter]>,
     /// Statements in source order.
     pub body: Vec<Step>,
     /// Source text that spans refer to.
@@ -86,6 +89,24 @@ impl Routine {
     pub fn of(module: &ModuleDef, kind: RoutineKind) -> Self {
         Self { database_id: module.database_id, object_id: module.id, kind }
     }
+}
+
+/// What the list of a parameterised statement declares of a scalar parameter besides name and type.
+#[derive(Clone, Debug, Default)]
+pub struct DeclaredParameter {
+    /// Whether its value is returned, if the call asks for it.
+    pub output: bool,
+    /// Its value in a call that gives none.
+    pub default: Option<ParameterDefault>,
+}
+
+/// The default of a parameter.
+#[derive(Clone, Debug)]
+pub enum ParameterDefault {
+    /// A constant, converted to the parameter's type.
+    Value(types::Value),
+    /// A function without arguments such as `@@SPID`, in upper case, that each call evaluates.
+    Function(String),
 }
 
 /// A local variable or parameter.

@@ -7,13 +7,17 @@ use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
 use crate::procedure::{SystemProcedure, argument};
+use ::binder::fragment::parameter_default;
 use ::binder::program::Parameters;
 use ::executor::{Cx, Frame};
-use ::plan::program::{Program, TableVariableDef, VariableDef};
+use ::plan::program::{
+    DeclaredParameter, ParameterDefault, Program, TableVariableDef, VariableDef,
+};
 use ::plan::stats::Origin;
 use ::session::instance::SessionCounter;
 use ::session::{Entry, Reset, SessionState};
 use interpreter::as_declared;
+use interpreter::parameter_default::parameter_default as evaluate_default;
 use interpreter::{Argument, Stop, convert_argument, enter, report_scope};
 
 pub(crate) static PROCEDURES: &[SystemProcedure] = &[
@@ -114,13 +118,17 @@ pub(crate) fn parse_parameters(declared: &str, session: &SessionState) -> Result
     }
     let context = compile::binding::bare_context(session, &session.identity.database);
     let binder = context.binder();
-    let declared = ::binder::fragment::parse_parameters(declared)?;
-    for (ordinal, parameter) in declared.into_iter().enumerate() {
+    let source = ::binder::fragment::as_procedure(declared);
+    let list = ::binder::fragment::parse_parameters(declared)?;
+    for (ordinal, parameter) in list.into_iter().enumerate() {
         let name = parameter.variable.name.to_string();
         let tsql::ast::ParameterType::Type(data_type) = &parameter.data_type else {
             return Err(Msg::NotSupported("cursor parameters").into());
         };
         if let Some(user_type) = binder.find_table_type(&data_type.name) {
+            if !parameter.readonly {
+                return Err(Msg::TableParameterReadOnly(&name).into());
+            }
             let definition = ::compile::table::table_of_type(session, &binder, &name, &user_type)?;
             let user_type = Some(user_type);
             parameters.tables.push(TableVariableDef {
@@ -134,7 +142,18 @@ pub(crate) fn parse_parameters(declared: &str, session: &SessionState) -> Result
             continue;
         }
         let ty = binder.resolve_type(data_type, ::binder::types::DefaultLength::Declaration)?;
+        if parameter.readonly {
+            return Err(Msg::ReadOnlyNotTable(&name).into());
+        }
         let ty = ColumnType { nullable: true, ..ty };
+        let default = match &parameter.default {
+            Some(default) => {
+                let (default, options) = ((default, &*source), session.convert_options());
+                Some(parameter_default(&mut context.binder(), default, &ty, &options)?)
+            }
+            None => None,
+        };
+        parameters.declared.push(DeclaredParameter { output: parameter.output, default });
         parameters.variables.push(VariableDef { name, ty, cursor: false, at: 0 });
     }
     Ok(parameters)
@@ -207,12 +226,13 @@ pub(crate) fn make_tables(
     Ok(())
 }
 
-/// Assigns the arguments' values to the parameters; returns the parameter of each argument.
+/// Assigns the arguments' values to the parameters, and defaults to those that have no argument;
+/// returns the parameter of each argument.
 pub(crate) fn bind_values(
     program: &Program,
     frame: &mut Frame,
     values: &mut [Argument],
-    session: &SessionState,
+    session: &mut SessionState,
 ) -> Result<Vec<usize>, Stop> {
     let mut places = Vec::with_capacity(values.len());
     let mut given = vec![false; program.parameters];
@@ -230,19 +250,34 @@ pub(crate) fn bind_values(
             continue;
         }
         let place = value_place(program, position, &argument.name)?;
-        given[place] = true;
+        if std::mem::replace(&mut given[place], true) {
+            return Err(Msg::ParameterTwice(&argument.name).into());
+        }
+        let declared = program.declared.get(place);
+        if argument.output && declared.is_some_and(|declared| !declared.output) {
+            return Err(Msg::NotOutputParameter(&program.variables[place].name).into());
+        }
+        places.push(place);
+        if argument.default {
+            given[place] = false;
+            continue;
+        }
         let to: &ColumnType = &program.variables[place].ty;
         let value = std::mem::take(&mut argument.value);
         frame.variables[place] = convert_argument(value, &argument.ty, to, session)?;
-        places.push(place);
     }
-    match given.iter().position(|given| !given) {
-        None => Ok(places),
-        Some(place) => {
-            let name = &program.variables[place].name;
-            Err(Msg::ParameterizedNotSupplied(&declaration(program), name).into())
-        }
+    for place in (0..given.len()).filter(|place| !given[*place]) {
+        let VariableDef { name, ty, .. } = &program.variables[place];
+        let default = program.declared.get(place).and_then(|declared| declared.default.as_ref());
+        frame.variables[place] = match default {
+            None => return Err(Msg::ParameterizedNotSupplied(&declaration(program), name).into()),
+            Some(ParameterDefault::Value(value)) => value.clone(),
+            Some(ParameterDefault::Function(function)) => {
+                evaluate_default(function, ty, frame, session)?
+            }
+        };
     }
+    Ok(places)
 }
 
 /// Formats a query with its declarations, `(@a int)select ..`, as error 8178 shows it.
