@@ -85,6 +85,9 @@ pub(crate) struct SqlArguments {
     /// Certificates are not checked
     #[arg(short = 'N', long, value_name = "HOW")]
     encrypt: Option<EncryptName>,
+    /// Trust the server's certificate, as sqlcmd's -C; this is done in any case
+    #[arg(short = 'C', long = "trust-server-certificate")]
+    _trust: bool,
     /// Seconds that a login may take; 0 for no limit
     #[arg(short = 'l', long, value_name = "SECONDS", default_value_t = 8)]
     login_timeout: u64,

@@ -38,6 +38,9 @@ pub(crate) struct TopArguments {
     /// Certificates are not checked
     #[arg(short = 'N', long, value_name = "HOW")]
     encrypt: Option<EncryptName>,
+    /// Trust the server's certificate, as sqlcmd's -C; this is done in any case
+    #[arg(short = 'C', long = "trust-server-certificate")]
+    _trust: bool,
     /// Seconds that the login and each answer may take
     #[arg(short = 'l', long, value_name = "SECONDS", default_value_t = 15)]
     login_timeout: u64,
