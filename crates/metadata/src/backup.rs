@@ -16,8 +16,8 @@ use types::value::Decimal;
 use types::{Collation, DataType, Value};
 
 use crate::column::{
-    BIGINT, BIT, Column, DATETIME, GUID, INT, SMALLINT, TINYINT, big, bit, ch, int, nv, opt, text,
-    text_or_null, unknown, vb,
+    BIGINT, BIT, Column, DATETIME, GUID, INT, SMALLINT, TINYINT, ascii, big, bit, ch, int, nv, opt,
+    text, text_or_null, unknown, vb,
 };
 
 /// The type of log sequence numbers, `numeric(25,0)`.
@@ -157,7 +157,7 @@ impl File {
 pub const FILES: &[Column<File>] = &[
     opt("LogicalName", nv(128), |f| text(f.get("name"))),
     opt("PhysicalName", nv(260), |f| text(f.get("path"))),
-    opt("Type", ch(1), |f| text(f.get("type"))),
+    opt("Type", ch(1), |f| ascii(f.get("type"))),
     opt("FileGroupName", nv(128), |f| text_or_null(f.get("group"))),
     opt("Size", SIZE, |f| decimal(f.number("size"), 20)),
     opt("MaxSize", SIZE, |f| decimal(f.number("max_size"), 20)),

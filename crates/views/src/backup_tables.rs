@@ -16,8 +16,8 @@ use metadata::backup::{
     flags, guid, level, lsn, model, number, sort_order, time, word,
 };
 use metadata::column::{
-    BIT, Column, DATETIME, GUID, INT, SMALLINT, TINYINT, bit, ch, col, int, nv, opt, rows, shape,
-    text, text_or_null, unknown, vb,
+    BIT, Column, DATETIME, GUID, INT, SMALLINT, TINYINT, ascii, bit, ch, col, int, nv, opt, rows,
+    shape, text, text_or_null, unknown, vb,
 };
 use metadata::{Rows, Scope};
 
@@ -96,7 +96,7 @@ fn files((id, facts): &Entry) -> Vec<(i32, File)> {
 }
 
 fn kind(facts: &BackupFacts) -> Value {
-    text(facts.get("type"))
+    ascii(facts.get("type"))
 }
 
 const SET: &[Column<Entry>] = &[
@@ -205,7 +205,7 @@ const FILE: &[Column<(i32, File)>] = &[
     opt("page_size", INT, |_| int(8_192)),
     col("file_number", SIZE, |r| decimal(r.1.id, 20)),
     opt("backed_up_page_count", SIZE, |r| decimal(r.1.backup_bytes().max(0) / 8_192, 20)),
-    opt("file_type", ch(1), |r| text(r.1.get("type"))),
+    opt("file_type", ch(1), |r| ascii(r.1.get("type"))),
     opt("source_file_block_size", SIZE, |_| decimal(4_096, 20)),
     opt("file_size", SIZE, |r| decimal(r.1.number("size"), 20)),
     opt("logical_name", nv(128), |r| text(r.1.get("name"))),

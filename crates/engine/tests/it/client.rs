@@ -14,6 +14,8 @@ use sos::lock::{SpinClass, SpinLock};
 use sos::park::Cancel;
 use sos::sched::{Machine, MachineConfig};
 use storage::{Store, StoreOptions};
+use tds::TdsVersion;
+use tds::wire_type::{Place, WireType};
 use types::value::ColumnType;
 use types::{Collation, ConvertOptions, DataType, Error, Length, Mode, Value};
 
@@ -111,6 +113,29 @@ pub(crate) struct Answer {
     pub(crate) cancelled_by_row: Option<Arc<Cancel>>,
 }
 
+/// Sends a value to nowhere, to an old and a new client: the encoder fails on a value of another type
+/// than was announced. Checks its length too, for which a client has made room.
+fn check_sendable(column: &ColumnInfo, value: &Value) {
+    let column_type = &column.column_type;
+    for version in [TdsVersion::V7_1, TdsVersion::V7_4] {
+        let wire = WireType::for_output(*column_type, version);
+        wire.encode_value(&mut Vec::new(), value, Place::Row);
+    }
+    let bytes = match value {
+        Value::VarChar(bytes) | Value::NVarChar(bytes) | Value::VarBinary(bytes) => bytes.len(),
+        _ => return,
+    };
+    let room = match column_type.data_type {
+        DataType::Char(n) | DataType::Binary(n) => usize::from(n),
+        DataType::VarChar(Length::Limited(n)) | DataType::VarBinary(Length::Limited(n)) => {
+            usize::from(n)
+        }
+        DataType::NChar(n) | DataType::NVarChar(Length::Limited(n)) => 2 * usize::from(n),
+        _ => return,
+    };
+    assert!(bytes <= room, "{} is {}, and got {bytes} bytes", column.name, column_type.data_type);
+}
+
 impl ResultSink for Answer {
     fn columns(&mut self, shape: &ResultShape) -> Sent {
         self.sets.push(Vec::new());
@@ -141,6 +166,7 @@ impl ResultSink for Answer {
             // The server sends it without a length.
             let may_be_null = column.column_type.nullable;
             assert!(may_be_null || !value.is_null(), "NULL in {}, which is NOT NULL", column.name);
+            check_sendable(column, value);
         }
         let row = values.iter().zip(columns).map(|(v, c)| show(v, &c.column_type));
         let row: Vec<String> = row.collect();
@@ -183,6 +209,7 @@ impl ResultSink for Answer {
     }
 
     fn return_value(&mut self, ordinal: u16, column: &ColumnInfo, value: &Value) -> Sent {
+        check_sendable(column, value);
         let value = show(value, &column.column_type);
         let (name, ty) = (&column.name, column.column_type.data_type);
         self.trace.push(format!("output {ordinal} {name} {ty} = {value}"));
