@@ -27,7 +27,10 @@ fn outcome(answer: &Answer, text: &str) -> Vec<String> {
     if let Some(error) = answer.errors.first() {
         return vec![format!("msg {}", error.number)];
     }
-    let mut lines: Vec<String> = answer.sets.iter().flatten().map(|row| row.join(" | ")).collect();
+    // Which of a group's equal strings, `'aX'` or `'Ax '`, names it depends on who was first.
+    let alike = |value: &String| value.trim_end().to_lowercase();
+    let line = |row: &Vec<String>| row.iter().map(alike).collect::<Vec<_>>().join(" | ");
+    let mut lines: Vec<String> = answer.sets.iter().flatten().map(line).collect();
     if !text.contains("ORDER BY") {
         lines.sort();
     }
