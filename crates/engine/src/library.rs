@@ -39,6 +39,11 @@ impl Library for Built {
         Box::new(views().map(|(id, view)| (id, view as &dyn plan::view::SystemView)))
     }
 
+    fn msdb_views(&self) -> Box<dyn Iterator<Item = (i32, &'static dyn plan::view::SystemView)>> {
+        let views = views::msdb::all().map(|view| view as &dyn plan::view::SystemView);
+        Box::new((MSDB_VIEW_ID..).zip(views))
+    }
+
     fn procedure(&self, id: u16) -> Option<&'static str> {
         ::procedures::find_by_id(id).ok().map(|procedure| procedure.name)
     }
@@ -88,6 +93,9 @@ pub(crate) fn views() -> impl Iterator<Item = (i32, &'static SystemView)> {
 
 /// Object id of the first system view; the others count up from it.
 const SYSTEM_VIEW_ID: i32 = -1_000_000_000;
+
+/// Object id of the first table of msdb; the others count up from it.
+const MSDB_VIEW_ID: i32 = -1_050_000_000;
 
 /// Object id of the first system procedure; the others count up from it.
 const SYSTEM_PROCEDURE_ID: i32 = -1_100_000_000;

@@ -94,8 +94,22 @@ pub fn objects(session: &SessionState, database: &Database) -> Vec<ObjectRow> {
             rows.push(row);
         }
     }
+    for (id, view) in msdb_views(session, database) {
+        let code = if view.name().ends_with("_view") { "V" } else { "U" };
+        rows.push(ObjectRow { code, ..system_row(session, id, view) });
+    }
     rows.sort_by_key(|row| row.id);
     rows
+}
+
+/// Returns the system's tables and views of msdb, which belong to its schema dbo; none for other
+/// databases.
+fn msdb_views(
+    session: &SessionState,
+    database: &Database,
+) -> impl Iterator<Item = (i32, &'static dyn SystemView)> {
+    let is_msdb = Name::same(&database.name, "msdb");
+    is_msdb.then(|| session.instance.library.msdb_views()).into_iter().flatten()
 }
 
 fn push_table(table: &TableDef, rows: &mut Vec<ObjectRow>) {
@@ -175,23 +189,7 @@ fn module_row(object: &Object, database: &Database) -> Option<ObjectRow> {
 /// Returns the system views and procedures as objects; their creation time is the start of the instance.
 pub fn system_objects(session: &SessionState) -> Vec<ObjectRow> {
     let started = &session.instance.started;
-    let row = |(id, view): (i32, &dyn SystemView)| {
-        let schema = if view.schema().is_empty() { "sys" } else { view.schema() };
-        ObjectRow {
-            name: view.name().to_owned(),
-            id,
-            schema: schema.to_owned(),
-            schema_id: if schema == "sys" { 4 } else { 3 },
-            owner: None,
-            parent_id: 0,
-            code: if view.arity() == 0 { "V" } else { "TF" },
-            created: started.clone(),
-            modified: started.clone(),
-            system: true,
-            check_option: false,
-            view_metadata: false,
-        }
-    };
+    let row = |(id, view): (i32, &dyn SystemView)| system_row(session, id, view);
     let procedure = |(id, name): (i32, &'static str)| ObjectRow {
         name: name.to_owned(),
         id,
@@ -208,6 +206,39 @@ pub fn system_objects(session: &SessionState) -> Vec<ObjectRow> {
     };
     let library = session.instance.library;
     library.views().map(row).chain(library.procedures().map(procedure)).collect()
+}
+
+fn system_row(session: &SessionState, id: i32, view: &dyn SystemView) -> ObjectRow {
+    let started = &session.instance.started;
+    let schema = schema_of(view);
+    let schema_id = match schema {
+        "dbo" => 1,
+        "sys" => 4,
+        _ => 3,
+    };
+    ObjectRow {
+        name: view.name().to_owned(),
+        id,
+        schema: schema.to_owned(),
+        schema_id,
+        owner: None,
+        parent_id: 0,
+        code: if view.arity() == 0 { "V" } else { "TF" },
+        created: started.clone(),
+        modified: started.clone(),
+        system: true,
+        check_option: false,
+        view_metadata: false,
+    }
+}
+
+/// Returns the name of a system view's schema.
+fn schema_of(view: &dyn SystemView) -> &'static str {
+    match view.schema() {
+        "" => "sys",
+        plan::view::MSDB => "dbo",
+        schema => schema,
+    }
 }
 
 /// A column of a table or view: a row of `sys.columns`.
@@ -246,6 +277,9 @@ pub fn columns(scope: &Scope<'_>) -> Vec<ColumnRow> {
             push_view_columns(scope.session, scope.database, view, &mut rows);
         }
     }
+    for view in msdb_views(scope.session, scope.database) {
+        push_system_columns(view, &mut rows);
+    }
     // A stable sort: the columns of one object are in order already.
     rows.sort_by_key(|row| row.object_id);
     rows
@@ -264,10 +298,9 @@ pub fn columns_of(session: &SessionState, database: &Database, id: i32) -> Vec<C
         push_view_columns(session, database, view, &mut rows);
         return rows;
     }
-    session
-        .instance
-        .library
-        .views()
+    let library = session.instance.library;
+    msdb_views(session, database)
+        .chain(library.views())
         .filter(|view| view.0 == id)
         .for_each(|view| push_system_columns(view, &mut rows));
     rows
@@ -330,7 +363,7 @@ pub fn system_columns(session: &SessionState) -> Vec<ColumnRow> {
 fn push_system_columns((object_id, view): (i32, &dyn SystemView), rows: &mut Vec<ColumnRow>) {
     rows.extend((1..).zip(view.columns()).map(|(id, (name, ty))| ColumnRow {
         object_id,
-        schema: if view.schema().is_empty() { "sys" } else { view.schema() }.to_owned(),
+        schema: schema_of(view).to_owned(),
         table: view.name().to_owned(),
         id,
         name: name.to_owned(),

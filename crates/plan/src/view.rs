@@ -51,6 +51,10 @@ pub trait Library: Sync {
     /// temporary tables.
     fn views(&self) -> Box<dyn Iterator<Item = (i32, &'static dyn SystemView)>>;
 
+    /// Iterates over the system's tables and views of msdb with their object ids, which are between those of procedures
+    /// and those of other views.
+    fn msdb_views(&self) -> Box<dyn Iterator<Item = (i32, &'static dyn SystemView)>>;
+
     /// Returns the system procedure that drivers call by this number; `None` for an unknown number.
     fn procedure(&self, id: u16) -> Option<&'static str>;
 

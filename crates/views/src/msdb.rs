@@ -23,6 +23,11 @@ pub fn find(name: &str) -> Option<&'static SystemView> {
     VIEWS.iter().copied().find(|view| view.name.eq_ignore_ascii_case(name))
 }
 
+/// Iterates over the tables and views of `msdb`.
+pub fn all() -> impl Iterator<Item = &'static SystemView> {
+    VIEWS.iter().copied()
+}
+
 /// The type of the Agent's raw ids.
 const SID: DataType = DataType::VarBinary(Length::Limited(85));
 

@@ -10,7 +10,7 @@ use metadata::column::{
     shape, text,
 };
 use metadata::objects::temporal_type;
-use metadata::objects::{ObjectRow, table_row, tables, type_description};
+use metadata::objects::{ObjectRow, columns_of, objects, table_row, tables, type_description};
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
@@ -28,9 +28,9 @@ const COLUMNS: &[Column<Row>] = &[
     col("is_schema_published", BIT, |_| bit(false)),
     opt("lob_data_space_id", INT, |_| int(0)),
     opt("filestream_data_space_id", INT, |_| Value::Null),
-    col("max_column_id_used", INT, |r| int(r.table.columns.len())),
+    col("max_column_id_used", INT, |r| int(r.columns)),
     col("lock_on_bulk_load", BIT, |_| bit(false)),
-    opt("uses_ansi_nulls", BIT, |r| bit(r.table.ansi_nulls)),
+    opt("uses_ansi_nulls", BIT, |r| bit(r.ansi_nulls)),
     opt("is_replicated", BIT, |_| bit(false)),
     opt("has_replication_filter", BIT, |_| bit(false)),
     opt("is_merge_published", BIT, |_| bit(false)),
@@ -39,27 +39,25 @@ const COLUMNS: &[Column<Row>] = &[
     opt("text_in_row_limit", INT, |_| int(0)),
     opt("large_value_types_out_of_row", BIT, |_| bit(false)),
     opt("is_tracked_by_cdc", BIT, |_| bit(false)),
-    opt("lock_escalation", TINYINT, |r| Value::TinyInt(r.table.lock_escalation)),
+    opt("lock_escalation", TINYINT, |r| Value::TinyInt(r.lock_escalation)),
     opt("lock_escalation_desc", nv(60), |r| {
-        text(["TABLE", "DISABLE", "AUTO"][usize::from(r.table.lock_escalation.min(2))])
+        text(["TABLE", "DISABLE", "AUTO"][usize::from(r.lock_escalation.min(2))])
     }),
     opt("is_filetable", BIT, |_| bit(false)),
-    opt("is_memory_optimized", BIT, |r| bit(r.table.memory_optimized)),
-    opt("durability", TINYINT, |r| Value::TinyInt(u8::from(r.table.schema_only))),
+    opt("is_memory_optimized", BIT, |r| bit(r.memory_optimized)),
+    opt("durability", TINYINT, |r| Value::TinyInt(u8::from(r.schema_only))),
     opt("durability_desc", nv(60), |r| {
-        text(if r.table.schema_only { "SCHEMA_ONLY" } else { "SCHEMA_AND_DATA" })
+        text(if r.schema_only { "SCHEMA_ONLY" } else { "SCHEMA_AND_DATA" })
     }),
-    opt("temporal_type", TINYINT, |r| Value::TinyInt(temporal_type(&r.table).0)),
-    opt("temporal_type_desc", nv(60), |r| text(temporal_type(&r.table).1)),
-    opt("history_table_id", INT, |r| r.table.history_id().map_or(Value::Null, int)),
+    opt("temporal_type", TINYINT, |r| Value::TinyInt(r.temporal.0)),
+    opt("temporal_type_desc", nv(60), |r| text(r.temporal.1)),
+    opt("history_table_id", INT, |r| r.history.map_or(Value::Null, int)),
     opt("is_remote_data_archive_enabled", BIT, |_| bit(false)),
-    opt("is_external", BIT, |r| bit(r.table.external.is_some())),
-    opt("history_retention_period", INT, |r| r.table.history_id().map_or(Value::Null, |_| int(-1))),
-    opt("history_retention_period_unit", INT, |r| {
-        r.table.history_id().map_or(Value::Null, |_| int(-1))
-    }),
+    opt("is_external", BIT, |r| bit(r.is_external)),
+    opt("history_retention_period", INT, |r| r.history.map_or(Value::Null, |_| int(-1))),
+    opt("history_retention_period_unit", INT, |r| r.history.map_or(Value::Null, |_| int(-1))),
     opt("history_retention_period_unit_desc", nv(10), |r| {
-        r.table.history_id().map_or(Value::Null, |_| text("INFINITE"))
+        r.history.map_or(Value::Null, |_| text("INFINITE"))
     }),
     opt("is_node", BIT, |_| bit(false)),
     opt("is_edge", BIT, |_| bit(false)),
@@ -80,15 +78,45 @@ fn read(scope: &Scope<'_>) -> Rows {
 }
 
 struct Row {
-    table: Arc<TableDef>,
     object: ObjectRow,
+    columns: usize,
+    ansi_nulls: bool,
+    lock_escalation: u8,
+    memory_optimized: bool,
+    schema_only: bool,
+    temporal: (u8, &'static str),
+    history: Option<i32>,
+    is_external: bool,
 }
 
 fn items(scope: &Scope<'_>) -> Vec<Row> {
     let tables = tables(scope.session, scope.database).into_iter();
     let row = |table: Arc<TableDef>| {
         let owner = scope.database.owners.get(&table.id).copied();
-        Row { object: ObjectRow { owner, ..table_row(&table) }, table }
+        Row {
+            object: ObjectRow { owner, ..table_row(&table) },
+            columns: table.columns.len(),
+            ansi_nulls: table.ansi_nulls,
+            lock_escalation: table.lock_escalation,
+            memory_optimized: table.memory_optimized,
+            schema_only: table.schema_only,
+            temporal: temporal_type(&table),
+            history: table.history_id(),
+            is_external: table.external.is_some(),
+        }
     };
-    tables.map(row).collect()
+    // A system's table has rows that are computed when it is read, so none of these options.
+    let system = objects(scope.session, scope.database).into_iter();
+    let system = system.filter(|object| object.system && object.code == "U").map(|object| Row {
+        columns: columns_of(scope.session, scope.database, object.id).len(),
+        object,
+        ansi_nulls: true,
+        lock_escalation: 0,
+        memory_optimized: false,
+        schema_only: false,
+        temporal: (0, "NON_TEMPORAL_TABLE"),
+        history: None,
+        is_external: false,
+    });
+    tables.map(row).chain(system).collect()
 }
