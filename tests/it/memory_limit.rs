@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::client::{Client, error_numbers, errors};
+use crate::data_folder::Data;
 use crate::server::{PATIENCE, ServerProcess, now, pause};
 
 const LIMIT_KB: u64 = 128 << 10;
@@ -138,6 +139,9 @@ fn whatever_is_asked_the_process_stays_within_the_limit() {
         "DECLARE @a varchar(max) = REPLICATE(CONVERT(varchar(max), 'x'), 15000000); \
          SELECT LEN(@a + @a + @a + @a), LEN(REPLACE(@a, 'x', 'yyyyyyyyyy')), LEN(CONVERT(nvarchar(max), @a))"
             .to_owned(),
+        parsed("OPENJSON(@j)"),
+        parsed("OPENJSON(@j) WITH (v int '$')"),
+        parsed("(VALUES (ISJSON(@j))) AS t (v)"),
     ];
     for text in &texts {
         let numbers = error_numbers(&client.batch(text));
@@ -155,7 +159,39 @@ fn whatever_is_asked_the_process_stays_within_the_limit() {
         assert!(matches!(numbers[..], [] | [701 | 8645]), "{numbers:?}");
     }
     watch.check("20 sorts");
+    for client in clients.iter_mut().take(8) {
+        client.send(&tds::client::batch(&parsed("OPENJSON(@j)"), client.settings));
+    }
+    for client in clients.iter_mut().take(8) {
+        assert_eq!(error_numbers(&client.response()), [701]);
+    }
+    watch.check("8 documents");
     run(&mut client, "TRUNCATE TABLE m");
     run(&mut client, &sort(100_000));
     watch.end(&server);
+}
+
+/// A query that parses a JSON text of 3 MB, whose tree is many times as large.
+fn parsed(from: &str) -> String {
+    format!(
+        "DECLARE @j nvarchar(max) = CONCAT('[', REPLICATE(CONVERT(varchar(max), '1,'), 1500000), '1]'); \
+         SELECT COUNT(*) FROM {from}"
+    )
+}
+
+/// All records at once would take three times the memory limit.
+#[test]
+fn a_log_is_read_in_pieces() {
+    let data = Data::new("log-in-pieces");
+    let server = data.start_with(&["--schedulers", "2", "--max-memory", "128MB"]);
+    let mut client = Client::log_in(server.address);
+    run(&mut client, "CREATE TABLE m (id int NOT NULL PRIMARY KEY)");
+    for _ in 0..24 {
+        run(&mut client, "INSERT INTO m SELECT value FROM GENERATE_SERIES(1, 5000); DELETE FROM m");
+    }
+    run(
+        &mut client,
+        "IF (SELECT COUNT(*) FROM sys.fn_dblog(NULL, NULL) WHERE Operation <> 'LOP_BEGIN_XACT') < 240000 \
+         THROW 50000, 'records are missing', 1",
+    );
 }

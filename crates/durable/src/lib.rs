@@ -66,7 +66,7 @@ pub use hooked_disk::{DiskCall, DiskHook, HookedCall, HookedDisk};
 pub use kept::Kept;
 pub use planted::{Bug, Planted};
 pub use progress::{Advance, Progress};
-pub use reading::{Change, Position, Reading, Segment};
+pub use reading::{Change, Position, Reading, Segment, Walk};
 pub use recovery::{Instance, Recovered, Settings, open};
 pub use replay::Counts;
 /// That of the server, so that measurements in tests have its costs.

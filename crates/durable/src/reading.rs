@@ -23,7 +23,7 @@ use crate::recovery::read_definitions;
 const TRIES: u32 = 3;
 
 /// The log of a folder.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Reading {
     disk: Arc<dyn Disk>,
     name: String,
@@ -102,7 +102,7 @@ pub enum Change<'a> {
 }
 
 /// What is kept of a reading from one attempt to the next.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Progress {
     /// The last batch that was read.
     batch: u64,
@@ -229,49 +229,90 @@ impl Reading {
         &self,
         mut visit: impl FnMut(Position, &Change<'_>) -> Result<(), String>,
     ) -> Result<(), String> {
-        let mut progress = Progress::default();
-        let mut seen: Option<(u64, String)> = None;
+        let mut walk = self.clone().walk();
+        while walk.batch(&mut visit)? {}
+        Ok(())
+    }
+
+    /// Begins to read the records of the log, batch by batch.
+    pub fn walk(self) -> Walk {
+        Walk { reading: self, progress: Progress::default(), seen: None, open: None }
+    }
+}
+
+/// Reads the records of a log while its database goes on. A fault is met once more before it counts:
+/// the log may have been changed meanwhile.
+#[derive(Debug)]
+pub struct Walk {
+    reading: Reading,
+    progress: Progress,
+    /// The last fault, and the batch before it.
+    seen: Option<(u64, String)>,
+    open: Option<OpenLog>,
+}
+
+#[derive(Debug)]
+struct OpenLog {
+    reader: LogReader,
+    segments: Vec<Segment>,
+    is_first: bool,
+}
+
+impl Walk {
+    /// Shows the records of the next batch; returns false behind the last group that is complete.
+    ///
+    /// # Errors
+    /// What is wrong with the log, or the error of `visit`.
+    pub fn batch(
+        &mut self,
+        visit: &mut impl FnMut(Position, &Change<'_>) -> Result<(), String>,
+    ) -> Result<bool, String> {
         loop {
-            match self.attempt(&mut progress, &mut visit) {
-                Ok(()) => return Ok(()),
+            let error = match self.attempt(visit) {
+                Ok(more) => return Ok(more),
                 Err(Fault::Final(why)) => return Err(why),
                 Err(Fault::Gone) => {
                     return Err(format!(
                         "batches behind {} were taken away by a checkpoint while they were read",
-                        progress.batch
+                        self.progress.batch
                     ));
                 }
-                Err(Fault::Log(error)) => {
-                    let fault = (progress.batch, error.to_string());
-                    if seen.as_ref() == Some(&fault) {
-                        return Err(format!("the database {}: {}", self.name, fault.1));
-                    }
-                    seen = Some(fault);
-                }
+                Err(Fault::Log(error)) => error,
+            };
+            let fault = (self.progress.batch, error.to_string());
+            if self.seen.as_ref() == Some(&fault) {
+                return Err(format!("the database {}: {}", self.reading.name, fault.1));
             }
+            self.seen = Some(fault);
+            self.open = None;
         }
     }
 
     fn attempt(
-        &self,
-        progress: &mut Progress,
+        &mut self,
         visit: &mut impl FnMut(Position, &Change<'_>) -> Result<(), String>,
-    ) -> Result<(), Fault> {
-        let disk = Arc::clone(&self.disk);
-        let mut reader = match LogReader::open(disk, LOG, self.id, None, Mode::Strict) {
-            Ok(reader) => reader,
-            Err(LogError::NoSegment) => return Ok(()),
-            Err(error) => return Err(Fault::Log(error)),
+    ) -> Result<bool, Fault> {
+        if self.open.is_none() {
+            let disk = Arc::clone(&self.reading.disk);
+            let reader = match LogReader::open(disk, LOG, self.reading.id, None, Mode::Strict) {
+                Ok(reader) => reader,
+                Err(LogError::NoSegment) => return Ok(false),
+                Err(error) => return Err(Fault::Log(error)),
+            };
+            let segments = self.reading.segments().map_err(Fault::Final)?;
+            self.open = Some(OpenLog { reader, segments, is_first: true });
+        }
+        let Some(OpenLog { reader, segments, is_first }) = &mut self.open else {
+            return Ok(false);
         };
-        let segments = self.segments().map_err(Fault::Final)?;
-        let mut is_first = true;
+        let progress = &mut self.progress;
         loop {
-            let Some(batch) = reader.next_batch().map_err(Fault::Log)? else { return Ok(()) };
+            let Some(batch) = reader.next_batch().map_err(Fault::Log)? else { return Ok(false) };
             let number = batch.header.number;
-            if is_first && progress.batch > 0 && number > progress.batch + 1 {
+            if *is_first && progress.batch > 0 && number > progress.batch + 1 {
                 return Err(Fault::Gone);
             }
-            is_first = false;
+            *is_first = false;
             if number <= progress.batch {
                 continue;
             }
@@ -280,6 +321,7 @@ impl Reading {
             progress.nesting = show((segment, progress.nesting), &batch, visit)
                 .map_err(|why| Fault::Final(format!("batch {number} of the log: {why}")))?;
             progress.batch = number;
+            return Ok(true);
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Columns of system views: a view lists its columns in a registry, one line per column, each with
 //! the function that reads it from a row of type `T`.
 
+use plan::long::{Growing, push};
+use plan::view::RowSet;
 use types::value::ColumnType;
-use types::{Collation, DataType, Length, Value};
+use types::{Collation, DataType, Length, Result, Value};
 
 use super::Rows;
 
@@ -37,8 +39,29 @@ pub fn shape<T>(columns: &[Column<T>]) -> Vec<(&'static str, ColumnType)> {
 }
 
 /// Makes one row of the view from each item.
+///
+/// # Errors
+/// 701 if the memory limit does not leave room for them.
 pub fn rows<T>(columns: &[Column<T>], items: impl IntoIterator<Item = T>) -> Rows {
-    Ok(items.into_iter().map(|item| values(columns, &item)).collect())
+    list(columns, items).map(RowSet::from)
+}
+
+/// As [`rows`], for a caller that goes on with them.
+///
+/// # Errors
+/// As [`rows`].
+pub fn list<T>(
+    columns: &[Column<T>],
+    items: impl IntoIterator<Item = T>,
+) -> Result<Vec<Vec<Value>>> {
+    let (mut list, mut memory) = (Vec::new(), Growing::default());
+    for item in items {
+        let row = values(columns, &item);
+        let texts = row.iter().filter_map(Value::string_bytes).map(<[u8]>::len).sum::<usize>();
+        memory.take(size_of_val(row.as_slice()) + size_of::<Vec<Value>>() + texts)?;
+        push(&mut list, row)?;
+    }
+    Ok(list)
 }
 
 /// Makes one row of the view: the value of each column, in order.

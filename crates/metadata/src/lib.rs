@@ -37,4 +37,4 @@ pub mod triggers;
 pub mod types;
 pub mod view;
 
-pub use view::{Rows, Scope, SystemView};
+pub use view::{RowSet, Rows, Scope, SystemView};

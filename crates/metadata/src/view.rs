@@ -7,7 +7,7 @@ use ::types::value::ColumnType;
 use sos::ledger::{self, State};
 
 use ::catalog::Database;
-pub use ::plan::view::Rows;
+pub use ::plan::view::{RowSet, Rows};
 use ::session::SessionState;
 
 /// A system view or system table function.
@@ -65,9 +65,12 @@ impl SystemView {
     pub fn read(&self, session: &SessionState, database: &str, arguments: &[Value]) -> Rows {
         // Views of the server's own state are charged to the reading session, as observation.
         let of_itself = self.name.starts_with("dm_") || self.name.starts_with("fn_");
-        let _observing = of_itself.then(Observing::begin);
-        let _label = sos::ledger::labelled(sos::ledger::Label::View);
-        match session.catalog.database(database) {
+        let observe = move || {
+            let observing = of_itself.then(Observing::begin);
+            (observing, sos::ledger::labelled(sos::ledger::Label::View))
+        };
+        let guard = observe();
+        let rows = match session.catalog.database(database) {
             // These require a permission on the whole server or database, so rows are not filtered.
             Some(database) if self.name.starts_with("dm_") => {
                 (self.rows)(&Scope { session, database, arguments })
@@ -76,8 +79,16 @@ impl SystemView {
                 let seen = session.sees(database);
                 (self.rows)(&Scope { session, database: &seen, arguments })
             }
-            None => Ok(Vec::new()),
-        }
+            None => Ok(RowSet::default()),
+        };
+        drop(guard);
+        Ok(match rows? {
+            RowSet::All(rows) => RowSet::All(rows),
+            RowSet::Batches(mut next) => RowSet::Batches(Box::new(move || {
+                let _guard = observe();
+                next()
+            })),
+        })
     }
 }
 

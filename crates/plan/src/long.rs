@@ -60,3 +60,43 @@ pub fn append(text: &mut Vec<u8>, more: &[u8]) -> Result<()> {
     text.extend_from_slice(more);
     Ok(())
 }
+
+/// Appends to a list that grows. Requests the memory of a list that must be moved to a larger place.
+///
+/// # Errors
+/// As [`ask`].
+#[inline]
+pub fn push<T>(list: &mut Vec<T>, item: T) -> Result<()> {
+    if list.len() == list.capacity() {
+        ask(list.capacity().saturating_mul(2 * size_of::<T>()))?;
+    }
+    list.push(item);
+    Ok(())
+}
+
+/// The memory of a structure of many small pieces, such as a tree: requested piece by piece, a megabyte at
+/// a time, before it is taken.
+#[derive(Debug, Default)]
+pub struct Growing {
+    taken: usize,
+    granted: usize,
+}
+
+impl Growing {
+    /// Takes this many more bytes. A megabyte without a request is covered by the memory limit's reserve.
+    ///
+    /// # Errors
+    /// As [`ask`].
+    #[inline]
+    pub fn take(&mut self, bytes: usize) -> Result<()> {
+        self.taken = self.taken.saturating_add(bytes);
+        if self.taken > self.granted + LONG_BYTES { self.request() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn request(&mut self) -> Result<()> {
+        ask((self.taken - self.granted).max(LONG_BYTES))?;
+        self.granted = self.taken;
+        Ok(())
+    }
+}

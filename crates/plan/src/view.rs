@@ -10,7 +10,50 @@ use types::{Result, Value};
 use crate::function::Function;
 
 /// Rows of a view, each as wide as its columns.
-pub type Rows = Result<Vec<Vec<Value>>>;
+pub type Rows = Result<RowSet>;
+
+/// The rows of a view, made at once, or as they are asked for.
+pub enum RowSet {
+    /// All of them: for views whose rows are few.
+    All(Vec<Vec<Value>>),
+    /// Some at a time: for files and logs, which may be larger than the memory.
+    Batches(Batches),
+}
+
+/// Makes the next rows, perhaps none; returns `None` behind the last ones.
+pub type Batches = Box<dyn FnMut() -> Result<Option<Vec<Vec<Value>>>>>;
+
+impl Default for RowSet {
+    fn default() -> Self {
+        Self::All(Vec::new())
+    }
+}
+
+impl From<Vec<Vec<Value>>> for RowSet {
+    fn from(rows: Vec<Vec<Value>>) -> Self {
+        Self::All(rows)
+    }
+}
+
+impl FromIterator<Vec<Value>> for RowSet {
+    fn from_iter<I: IntoIterator<Item = Vec<Value>>>(rows: I) -> Self {
+        Self::All(rows.into_iter().collect())
+    }
+}
+
+impl RowSet {
+    /// Returns the next rows; `None` behind the last ones.
+    ///
+    /// # Errors
+    /// What is wrong with the source of the rows.
+    pub fn next_batch(&mut self) -> Result<Option<Vec<Vec<Value>>>> {
+        match self {
+            Self::All(rows) if rows.is_empty() => Ok(None),
+            Self::All(rows) => Ok(Some(std::mem::take(rows))),
+            Self::Batches(next) => next(),
+        }
+    }
+}
 
 /// A system view or system table function.
 pub trait SystemView: Debug + Sync {

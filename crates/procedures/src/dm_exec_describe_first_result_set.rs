@@ -8,7 +8,7 @@ use crate::describe;
 use crate::first_result::Browsing;
 use ::catalog::Object;
 use interpreter::{Stop, check_execute};
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 /// Number of columns shared with sp_describe_first_result_set, which also has the TDS types.
 const DESCRIBED: usize = 35;
@@ -51,7 +51,7 @@ fn columns() -> Vec<(&'static str, ColumnType)> {
 fn read(scope: &Scope<'_>) -> Rows {
     let collation = scope.session.collation();
     let text = |place: usize| scope.arguments.get(place).and_then(|a| a.as_text(collation));
-    let Some(statement) = text(0) else { return Ok(Vec::new()) };
+    let Some(statement) = text(0) else { return Ok(RowSet::default()) };
     let declared = text(1).unwrap_or_default();
     let mode = scope.arguments.get(2).and_then(Value::as_whole);
     let described = Browsing::of(mode)
@@ -63,7 +63,9 @@ fn read(scope: &Scope<'_>) -> Rows {
 /// Describes the procedure of an `object_id` of the current database.
 fn read_of_object(scope: &Scope<'_>) -> Rows {
     let session = scope.session;
-    let Some(id) = scope.arguments.first().and_then(Value::as_whole) else { return Ok(Vec::new()) };
+    let Some(id) = scope.arguments.first().and_then(Value::as_whole) else {
+        return Ok(RowSet::default());
+    };
     let browsing = scope.arguments.get(1).and_then(Value::as_whole);
     let browsing = if browsing.is_some_and(|on| on != 0) { Browsing::Browse } else { Browsing::No };
     let database = session.catalog.database(&session.identity.database);
@@ -86,7 +88,7 @@ fn described_or_error(described: Result<Vec<Vec<Value>>, Stop>) -> Rows {
                 row.truncate(DESCRIBED);
                 row.resize(width, Value::Null);
             }
-            Ok(rows)
+            Ok(rows.into())
         }
         Err(Stop::Error(error) | Stop::Thrown(error) | Stop::Unbound(error)) => {
             let mut row = vec![Value::Null; width - 6];
@@ -97,10 +99,10 @@ fn described_or_error(described: Result<Vec<Vec<Value>>, Stop>) -> Rows {
             let (kind, description) = kind_of(error.number);
             row.push(Value::Int(kind));
             row.push(Value::nvarchar(description));
-            Ok(vec![row])
+            Ok(vec![row].into())
         }
         // The client has sent an attention: the request ends without a row.
-        Err(Stop::Cancelled | Stop::Disconnected) => Ok(Vec::new()),
+        Err(Stop::Cancelled | Stop::Disconnected) => Ok(RowSet::default()),
         Err(Stop::Batch | Stop::Scope) => Err(Msg::InternalError.into()),
     }
 }

@@ -7,7 +7,7 @@ use metadata::column::{
     BIGINT, BIT, Column, DATETIME, GUID, INT, NVMAX, SMALLINT, SYSNAME, TINYINT, VARIANT, bin, ch,
     col, nv, shape, unknown, vb,
 };
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 /// The views of this file.
 pub(crate) static VIEWS: &[&SystemView] = &[
@@ -44,7 +44,7 @@ pub(crate) const fn absent(
 
 /// Returns no rows; for views that are always empty.
 pub(crate) fn nothing(_: &Scope<'_>) -> Rows {
-    Ok(Vec::new())
+    Ok(RowSet::default())
 }
 
 /// Returns a column of an empty view, declared NOT NULL.

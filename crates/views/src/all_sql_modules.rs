@@ -4,7 +4,7 @@
 use super::sql_modules::COLUMNS;
 use metadata::column::{rows, shape};
 use metadata::objects::{modules, server_modules};
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 /// The first columns of [`COLUMNS`] that `sys.server_sql_modules` has.
 const OF_SERVER: usize = 9;
@@ -23,7 +23,7 @@ pub(crate) static SYSTEM: SystemView = SystemView {
     schema: "sys",
     name: "system_sql_modules",
     columns: || shape(COLUMNS),
-    rows: |_: &Scope<'_>| Ok(Vec::new()),
+    rows: |_: &Scope<'_>| Ok(RowSet::default()),
     arity: 0,
 };
 

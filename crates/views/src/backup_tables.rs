@@ -16,8 +16,8 @@ use metadata::backup::{
     flags, guid, level, lsn, model, number, sort_order, time, word,
 };
 use metadata::column::{
-    BIT, Column, DATETIME, GUID, INT, SMALLINT, TINYINT, ascii, bit, ch, col, int, nv, opt, rows,
-    shape, text, text_or_null, unknown, vb,
+    BIT, Column, DATETIME, GUID, INT, SMALLINT, TINYINT, ascii, bit, ch, col, int, list, nv, opt,
+    rows, shape, text, text_or_null, unknown, vb,
 };
 use metadata::{Rows, Scope};
 
@@ -36,7 +36,7 @@ pub(crate) static BACKUP_SET: SystemView = table(
     "backupset",
     || shape(SET).into_iter().chain(shape(SET_MORE)).collect(),
     |scope| {
-        let sets = rows(SET, backups(scope))?.into_iter().zip(rows(SET_MORE, backups(scope))?);
+        let sets = list(SET, backups(scope))?.into_iter().zip(list(SET_MORE, backups(scope))?);
         Ok(sets.map(|(first, more)| first.into_iter().chain(more).collect()).collect())
     },
 );

@@ -10,7 +10,7 @@ use ::catalog::security::has_on_column;
 use metadata::column::{BIGINT, Column, INT, REAL, VARIANT, big, col, int, opt, rows, shape};
 use metadata::histogram::{Step, Subject, histogram};
 use metadata::statistics::statistics;
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 struct Row {
     object_id: i32,
@@ -66,19 +66,21 @@ fn read(scope: &Scope<'_>) -> Rows {
         Some(Value::Int(n)) => Some(*n),
         _ => None,
     };
-    let (Some(object_id), Some(stats_id)) = (asked(0), asked(1)) else { return Ok(Vec::new()) };
-    let Some(table) = scope.database.table_by_id(object_id) else { return Ok(Vec::new()) };
+    let (Some(object_id), Some(stats_id)) = (asked(0), asked(1)) else {
+        return Ok(RowSet::default());
+    };
+    let Some(table) = scope.database.table_by_id(object_id) else { return Ok(RowSet::default()) };
     let known = statistics(scope);
     let Some(known) = known.iter().find(|row| row.object_id == object_id && row.id == stats_id)
     else {
-        return Ok(Vec::new());
+        return Ok(RowSet::default());
     };
     if !reads(scope, table, &known.columns) {
-        return Ok(Vec::new());
+        return Ok(RowSet::default());
     }
     let first = known.columns.first().and_then(|id| usize::try_from(id - 1).ok());
     let Some(column) = first.filter(|column| *column < table.columns.len()) else {
-        return Ok(Vec::new());
+        return Ok(RowSet::default());
     };
     let index = table.indexes.iter().find(|index| index.id == stats_id && !known.user_created);
     let filter = index.and_then(|index| index.filter.as_deref());

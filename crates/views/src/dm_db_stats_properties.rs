@@ -9,7 +9,7 @@ use ::catalog::Sampled;
 use ::catalog::security::Securable;
 use metadata::column::{BIGINT, Column, FLOAT, INT, big, col, int, opt, rows, shape, unknown};
 use metadata::statistics::statistics;
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 const DATETIME2: DataType = DataType::DateTime2(7);
 
@@ -48,11 +48,11 @@ fn read(scope: &Scope<'_>) -> Rows {
         Some(Value::Int(n)) => Some(*n),
         _ => None,
     };
-    let (Some(object_id), Some(id)) = (asked(0), asked(1)) else { return Ok(Vec::new()) };
+    let (Some(object_id), Some(id)) = (asked(0), asked(1)) else { return Ok(RowSet::default()) };
     let table = scope.database.table_by_id(object_id);
     let rights = &scope.session.identity.rights;
     if table.is_some_and(|t| !rights.has(scope.database, &Securable::table(t), "SELECT")) {
-        return Ok(Vec::new());
+        return Ok(RowSet::default());
     }
     let is_it =
         |row: &metadata::statistics::StatisticsRow| row.object_id == object_id && row.id == id;

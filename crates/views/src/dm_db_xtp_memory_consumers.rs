@@ -10,7 +10,7 @@ use metadata::column::{
     ADDRESS, BIGINT, Column, INT, big, col, int, nv, opt, rows, shape, text, unknown,
 };
 use metadata::objects::tables;
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 struct Row {
     table: Arc<TableDef>,
@@ -52,7 +52,7 @@ pub(crate) static VIEW: SystemView = SystemView {
 fn read(scope: &Scope<'_>) -> Rows {
     // SQL Server returns no rows here, not an error.
     if !scope.session.identity.rights.views_database_state(scope.database) {
-        return Ok(Vec::new());
+        return Ok(RowSet::default());
     }
     let mut list = Vec::new();
     for table in tables(scope.session, scope.database) {

@@ -7,7 +7,7 @@ use metadata::column::{
     BIGINT, BIT, Column, DATETIME, INT, big, bit, col, int, nv, opt, or_null, rows, shape, text, vb,
 };
 use metadata::sessions::session_rows;
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 /// A cursor with the session that has it.
 struct Row {
@@ -62,7 +62,7 @@ fn read(scope: &Scope<'_>) -> Rows {
         Some(Value::SmallInt(id)) => i64::from(*id),
         Some(Value::TinyInt(id)) => i64::from(*id),
         Some(Value::BigInt(id)) => *id,
-        _ => return Ok(Vec::new()),
+        _ => return Ok(RowSet::default()),
     };
     let sessions = session_rows(scope).into_iter();
     let sessions = sessions.filter(|row| wanted == 0 || i64::from(row.card.id) == wanted);

@@ -6,7 +6,7 @@ use types::Value;
 
 use ::plan::stats::{Module, Origin, ProgramBooks};
 use metadata::column::{Column, NVMAX, SMALLINT, nv, opt, rows, shape, small, text};
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 /// A session's last request.
 struct InputRow {
@@ -53,11 +53,11 @@ fn read(scope: &Scope<'_>) -> Rows {
     let asked = match scope.arguments.first() {
         Some(Value::SmallInt(id)) => i32::from(*id),
         Some(Value::Int(id)) => *id,
-        _ => return Ok(Vec::new()),
+        _ => return Ok(RowSet::default()),
     };
     // A session has only one request, number 0.
     if !matches!(scope.arguments.get(1), None | Some(Value::Null | Value::Int(0))) {
-        return Ok(Vec::new());
+        return Ok(RowSet::default());
     }
     let card = instance.sessions.cards().into_iter().find(|card| i32::from(card.id) == asked);
     rows(

@@ -8,7 +8,7 @@ use types::{DataType, Value};
 use ::plan::stats::ProgramBooks;
 use ::session::options::Meaning;
 use metadata::column::{BIT, Column, VARIANT, ascii, bit, col, opt, rows, shape, vc};
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 /// An attribute: its name, its value and whether plans that differ in it are kept apart.
 struct Attribute {
@@ -35,7 +35,9 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    let Some(Value::VarBinary(handle)) = scope.arguments.first() else { return Ok(Vec::new()) };
+    let Some(Value::VarBinary(handle)) = scope.arguments.first() else {
+        return Ok(RowSet::default());
+    };
     let found = scope.session.instance.statistics.find(handle);
     rows(COLUMNS, found.iter().flat_map(attributes))
 }

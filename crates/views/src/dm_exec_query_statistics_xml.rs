@@ -7,7 +7,7 @@ use metadata::column::{
     Column, INT, SMALLINT, binary, col, int, opt, or_null, rows, shape, text, vb,
 };
 use metadata::requests::request_rows;
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 /// A running request with the plans of its program.
 struct Running {
@@ -35,7 +35,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     let wanted = match scope.arguments.first() {
         Some(Value::SmallInt(n)) => *n,
         Some(Value::Int(n)) => i16::try_from(*n).unwrap_or(-1),
-        _ => return Ok(Vec::new()),
+        _ => return Ok(RowSet::default()),
     };
     let running = request_rows(scope).into_iter().filter(|row| row.session.card.id == wanted);
     let found = running.filter_map(|row| {

@@ -8,7 +8,7 @@ use ::plan::stats::ProgramBooks;
 use metadata::column::{
     BIT, Column, INT, NVMAX, SMALLINT, bit, col, int, opt, or_null, rows, shape, small, text,
 };
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Arc<ProgramBooks>>] = &[
     opt("dbid", SMALLINT, |r| or_null(r.module(), |m| small(m.database_id))),
@@ -29,7 +29,7 @@ pub(crate) static VIEW: SystemView = SystemView {
 fn read(scope: &Scope<'_>) -> Rows {
     let handle = match scope.arguments.first() {
         Some(Value::VarBinary(handle)) => handle,
-        _ => return Ok(Vec::new()),
+        _ => return Ok(RowSet::default()),
     };
     rows(COLUMNS, scope.session.instance.statistics.find(handle))
 }

@@ -9,7 +9,7 @@ use crate::dm_exec_query_plan::{PlanRow, found};
 use metadata::column::{
     BIT, Column, INT, NVMAX, SMALLINT, bit, col, int, opt, or_null, rows, shape, small, text,
 };
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<PlanRow>] = &[
     opt("dbid", SMALLINT, |r| or_null(r.books.module(), |m| small(m.database_id))),
@@ -33,8 +33,12 @@ fn read_range(scope: &Scope<'_>) -> Rows {
         _ => default,
     };
     let (start, end) = (offset(1, 0), offset(2, u32::MAX));
-    let Some(Value::VarBinary(handle)) = scope.arguments.first() else { return Ok(Vec::new()) };
-    let Some(books) = scope.session.instance.statistics.find(handle) else { return Ok(Vec::new()) };
+    let Some(Value::VarBinary(handle)) = scope.arguments.first() else {
+        return Ok(RowSet::default());
+    };
+    let Some(books) = scope.session.instance.statistics.find(handle) else {
+        return Ok(RowSet::default());
+    };
     // Converts a byte offset in the compiled text to one in the whole text in UTF-16.
     let prefix = u32::try_from(books.prefix().encode_utf16().count() * 2).unwrap_or(0);
     let source = &books.source;

@@ -8,7 +8,7 @@ use types::{DataType, Value};
 use super::dm_os_file_exists::path_of;
 use metadata::column::{BIGINT, BIT, Column, INT, big, bit, col, int, nv, opt, rows, shape, text};
 use metadata::folder_walk::{Bounds, Found, Search, join, walk};
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 /// The view as errors name it.
 const VIEW_NAME: &str = "sys.dm_os_enumerate_filesystem";
@@ -50,7 +50,9 @@ fn time(seconds: Option<u64>) -> Value {
 
 fn read(scope: &Scope<'_>) -> Rows {
     let argument = |place: usize| path_of(scope.arguments.get(place));
-    let (Some(folder), Some(pattern)) = (argument(0), argument(1)) else { return Ok(Vec::new()) };
+    let (Some(folder), Some(pattern)) = (argument(0), argument(1)) else {
+        return Ok(RowSet::default());
+    };
     let search = Search {
         asker: VIEW_NAME,
         folder: &folder,

@@ -6,7 +6,7 @@ use types::Value;
 use super::dm_sql_referenced_entities::text_of;
 use metadata::column::{BIT, Column, bit, col, rows, shape};
 use metadata::folder_walk::off_scheduler;
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 struct Facts {
     is_file: bool,
@@ -29,7 +29,9 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    let Some(path) = scope.arguments.first().and_then(text_of) else { return Ok(Vec::new()) };
+    let Some(path) = scope.arguments.first().and_then(text_of) else {
+        return Ok(RowSet::default());
+    };
     let parent = std::path::Path::new(&path).parent().and_then(|parent| parent.to_str());
     let (found, parent) = off_scheduler(|| (path_facts(&path), parent.and_then(path_facts)));
     let facts = Facts {

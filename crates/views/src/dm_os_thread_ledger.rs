@@ -25,5 +25,5 @@ fn read(scope: &Scope<'_>) -> Rows {
         let own = time_rows(thread.rows, ledger.source);
         rows.extend(own.iter().map(|row| values(&before, row, &[])));
     }
-    Ok(rows)
+    Ok(rows.into())
 }

@@ -8,7 +8,7 @@ use super::dependencies::{Dependency, OBJECT, class_name, dependencies, find, se
 use metadata::column::{
     BIT, Column, INT, SYSNAME, TINYINT, bit, col, int, nv, opt, or_null, rows, shape, text, unknown,
 };
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Dependency>] = &[
     col("referencing_minor_id", INT, |r| int(r.referencing_minor_id)),
@@ -41,8 +41,10 @@ pub(crate) static VIEW: SystemView = SystemView {
 
 fn read(scope: &Scope<'_>) -> Rows {
     let argument = |place: usize| scope.arguments.get(place).and_then(text_of);
-    let (Some(name), Some(class)) = (argument(0), argument(1)) else { return Ok(Vec::new()) };
-    let Some(database) = seen(scope) else { return Ok(Vec::new()) };
+    let (Some(name), Some(class)) = (argument(0), argument(1)) else {
+        return Ok(RowSet::default());
+    };
+    let Some(database) = seen(scope) else { return Ok(RowSet::default()) };
     let id = match class.to_ascii_uppercase().as_str() {
         "OBJECT" => find(&database, &name, OBJECT),
         "DATABASE_DDL_TRIGGER" => trigger(&database, &name),

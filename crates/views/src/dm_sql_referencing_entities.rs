@@ -8,7 +8,7 @@ use super::dm_sql_referenced_entities::text_of;
 use metadata::column::{
     BIT, Column, INT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text,
 };
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 /// An object that names the one asked about.
 struct Referencing {
@@ -37,14 +37,16 @@ pub(crate) static VIEW: SystemView = SystemView {
 
 fn read(scope: &Scope<'_>) -> Rows {
     let argument = |place: usize| scope.arguments.get(place).and_then(text_of);
-    let (Some(name), Some(class)) = (argument(0), argument(1)) else { return Ok(Vec::new()) };
+    let (Some(name), Some(class)) = (argument(0), argument(1)) else {
+        return Ok(RowSet::default());
+    };
     let class = match class.to_ascii_uppercase().as_str() {
         "OBJECT" => OBJECT,
         "TYPE" => TYPE,
-        _ => return Ok(Vec::new()),
+        _ => return Ok(RowSet::default()),
     };
-    let Some(database) = seen(scope) else { return Ok(Vec::new()) };
-    let Some(id) = find(&database, &name, class) else { return Ok(Vec::new()) };
+    let Some(database) = seen(scope) else { return Ok(RowSet::default()) };
+    let Some(id) = find(&database, &name, class) else { return Ok(RowSet::default()) };
     let bare = |r: &super::dependencies::Dependency| {
         r.caller_dependent
             && r.class == class

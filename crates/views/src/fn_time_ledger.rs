@@ -12,7 +12,7 @@ use types::{DataType, Mode, Result, Value};
 
 use ::session::instance::Remembered;
 use metadata::ledger::{between, time_rows, values};
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 const TIME: DataType = DataType::DateTime2(7);
 const BEHIND: &[(&str, DataType)] = &[("from_time", TIME), ("to_time", TIME)];
@@ -36,7 +36,7 @@ fn read(scope: &Scope<'_>) -> Rows {
         None => now(),
         Some(Some(kept)) => kept,
         // Nearest to the start of the server, when nothing had been spent.
-        Some(None) => return Ok(Vec::new()),
+        Some(None) => return Ok(RowSet::default()),
     };
     let rows = match &from {
         None => to.rows.unpack(),

@@ -6,7 +6,7 @@ use types::{DataType, Error, Length};
 use super::absent::none;
 use super::dm_sql_referenced_entities::text_of;
 use metadata::column::{BIGINT, Column, DATETIME, GUID, INT, nv, shape, unknown};
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 const NTEXT: DataType = DataType::NVarChar(Length::Max);
 const IMAGE: DataType = DataType::VarBinary(Length::Max);
@@ -89,7 +89,9 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    let Some(file) = scope.arguments.first().and_then(text_of) else { return Ok(Vec::new()) };
+    let Some(file) = scope.arguments.first().and_then(text_of) else {
+        return Ok(RowSet::default());
+    };
     let text = format!(
         "File '{file}' either does not exist or is not a recognizable trace file. Or there was an \
          error opening the file."

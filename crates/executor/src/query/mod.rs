@@ -386,12 +386,17 @@ fn run_view<'p>(
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
     let arguments = view.arguments.iter().map(|e| eval(e, cx)).collect::<Result<Vec<_>>>()?;
-    for mut row in view.view.read(&*cx.session, &view.database, &arguments)? {
-        for (ordinal, register) in &view.columns {
-            cx.registers[register.index()] = std::mem::take(&mut row[usize::from(*ordinal)]);
-        }
-        if receive(cx, rows)? == Flow::Enough {
-            return Ok(Flow::Enough);
+    let mut found = view.view.read(&*cx.session, &view.database, &arguments)?;
+    while let Some(batch) = found.next_batch()? {
+        fault::check_cancel(cx)?;
+        for mut row in batch {
+            fault::row_passed(cx)?;
+            for (ordinal, register) in &view.columns {
+                cx.registers[register.index()] = std::mem::take(&mut row[usize::from(*ordinal)]);
+            }
+            if receive(cx, rows)? == Flow::Enough {
+                return Ok(Flow::Enough);
+            }
         }
     }
     Ok(Flow::More)

@@ -114,7 +114,13 @@ fn on_null(values: &[Value]) -> OnNull {
 
 fn eval_is_json(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let json = text_of(call, values, 0).unwrap_or_default();
-    let Ok(node) = text::parse(&json) else { return Ok(Value::Int(0)) };
+    let node = match text::parse(&json) {
+        Ok(node) => node,
+        Err(error) if error.number == Msg::OutOfMemory.number_and_severity().0 => {
+            return Err(error);
+        }
+        Err(_) => return Ok(Value::Int(0)),
+    };
     // Without a type, an object or an array; a JSON text of a scalar needs VALUE.
     let fits = match (whole(values, 1), &node.kind) {
         (None, _) => node.is_structure(),

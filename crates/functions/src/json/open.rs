@@ -13,6 +13,7 @@ use crate::entry::{convert, of, whole};
 use crate::{TableFunction, made};
 use plan::expr::Expr;
 use plan::function::Context;
+use plan::long::{Growing, push};
 
 pub(crate) static FUNCTIONS: &[TableFunction] = &[
     TableFunction {
@@ -121,7 +122,8 @@ fn open(_: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
         return Ok(Vec::new());
     };
     let Some(node) = members(&root, &path)? else { return Ok(Vec::new()) };
-    let row = |key: &str, node: &Node| {
+    let mut made = Made::default();
+    let mut row = |key: &str, node: &Node| {
         let (number, value) = match &node.kind {
             Kind::Null => (0, Value::Null),
             Kind::String(text) => (1, Value::nvarchar(text)),
@@ -130,15 +132,37 @@ fn open(_: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
             Kind::Array(_) => (4, Value::nvarchar(&json[node.span.clone()])),
             Kind::Object(_) => (5, Value::nvarchar(&json[node.span.clone()])),
         };
-        vec![Value::nvarchar(key), value, Value::TinyInt(number)]
+        made.push(vec![Value::nvarchar(key), value, Value::TinyInt(number)])
     };
-    Ok(match &node.kind {
-        Kind::Object(properties) => properties.iter().map(|p| row(&p.name, &p.value)).collect(),
-        Kind::Array(elements) => {
-            elements.iter().enumerate().map(|(i, e)| row(&i.to_string(), e)).collect()
+    match &node.kind {
+        Kind::Object(properties) => {
+            for property in properties {
+                row(&property.name, &property.value)?;
+            }
         }
-        Kind::Null | Kind::Bool | Kind::Number | Kind::String(_) => Vec::new(),
-    })
+        Kind::Array(elements) => {
+            for (index, element) in elements.iter().enumerate() {
+                row(&index.to_string(), element)?;
+            }
+        }
+        Kind::Null | Kind::Bool | Kind::Number | Kind::String(_) => {}
+    }
+    Ok(made.list)
+}
+
+/// Rows that are made at once. Requests their memory.
+#[derive(Default)]
+struct Made {
+    list: Vec<Vec<Value>>,
+    memory: Growing,
+}
+
+impl Made {
+    fn push(&mut self, row: Vec<Value>) -> Result<()> {
+        let texts = row.iter().filter_map(Value::string_bytes).map(<[u8]>::len).sum::<usize>();
+        self.memory.take(size_of_val(row.as_slice()) + size_of::<Vec<Value>>() + texts)?;
+        push(&mut self.list, row)
+    }
 }
 
 fn open_with(_: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
@@ -149,14 +173,16 @@ fn open_with(_: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
         let path = pair[0].as_text(Collation::default()).unwrap_or_default();
         columns.push((Path::parse(&path)?, Wanted::of(whole(pair, 1))));
     }
-    let row = |node: &Node| {
+    let mut made = Made::default();
+    let mut row = |node: &Node| {
         let cells = columns.iter().map(|(path, wanted)| cell(&json, node, path, *wanted));
-        cells.collect::<Result<Vec<_>>>()
+        made.push(cells.collect::<Result<Vec<_>>>()?)
     };
     match &node.kind {
-        Kind::Array(elements) => elements.iter().map(row).collect(),
-        _ => Ok(vec![row(node)?]),
+        Kind::Array(elements) => elements.iter().try_for_each(row)?,
+        _ => row(node)?,
     }
+    Ok(made.list)
 }
 
 /// Returns the value of one column.

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use plan::long::{Growing, push};
 use types::{Error, Msg, Result};
 
 /// Maximum nesting: deeper text counts as malformed, as in SQL Server.
@@ -66,9 +67,9 @@ impl Node {
 /// Parses a whole text.
 ///
 /// # Errors
-/// 13609 with the unexpected character and its 0-based position in characters.
+/// 701 if the memory limit leaves no room for the tree, 13609 with the unexpected character and its 0-based position in characters.
 pub(super) fn parse(text: &str) -> Result<Node> {
-    let mut reader = Reader { text, at: 0, depth: 0 };
+    let mut reader = Reader { text, at: 0, depth: 0, memory: Growing::default() };
     reader.skip_blank();
     let node = reader.value()?;
     reader.skip_blank();
@@ -82,7 +83,12 @@ struct Reader<'t> {
     text: &'t str,
     at: usize,
     depth: u32,
+    /// The tree's: it is several times as large as the text.
+    memory: Growing,
 }
+
+/// Places in a growing vector for each element: at most half of it is empty.
+const PLACES: usize = 2;
 
 impl Reader<'_> {
     fn peek(&self) -> Option<u8> {
@@ -108,7 +114,11 @@ impl Reader<'_> {
         let kind = match self.peek() {
             Some(b'{') => self.nested(Self::object)?,
             Some(b'[') => self.nested(Self::array)?,
-            Some(b'"') => Kind::String(self.string()?),
+            Some(b'"') => {
+                let string = self.string()?;
+                self.memory.take(string.capacity())?;
+                Kind::String(string)
+            }
             Some(b'-' | b'0'..=b'9') => self.number()?,
             Some(b't') => self.word("true", Kind::Bool)?,
             Some(b'f') => self.word("false", Kind::Bool)?,
@@ -148,7 +158,8 @@ impl Reader<'_> {
             }
             self.skip_blank();
             let value = self.value()?;
-            properties.push(Property { name, start, value });
+            self.memory.take(PLACES * size_of::<Property>() + name.capacity())?;
+            push(&mut properties, Property { name, start, value })?;
             self.skip_blank();
             if self.eat(b'}') {
                 return Ok(Kind::Object(properties));
@@ -167,7 +178,9 @@ impl Reader<'_> {
         }
         loop {
             self.skip_blank();
-            elements.push(self.value()?);
+            let element = self.value()?;
+            self.memory.take(PLACES * size_of::<Node>())?;
+            push(&mut elements, element)?;
             self.skip_blank();
             if self.eat(b']') {
                 return Ok(Kind::Array(elements));

@@ -29,7 +29,6 @@ use ::catalog::Database;
 use ::executor::{Cx, fault};
 use ::explain::rows::column;
 use ::plan::program::{Leaf, LeafAst};
-use metadata::Rows;
 use metadata::backup::utc_100ns;
 use metadata::format::text_of;
 
@@ -110,10 +109,9 @@ impl Runner<'_> {
             None => None,
         };
         cx.session.last.row_count = 0;
-        let shown = |rows: Result<(Columns, Rows)>, cx: &mut Cx<'_>| {
+        let shown = |rows: Result<(Columns, Vec<Vec<Value>>)>, cx: &mut Cx<'_>| {
             let (columns, rows) = rows.map_err(|error| abnormal(what, error, cx))?;
             let column = |(name, ty): (&str, ColumnType)| column(name, ty.data_type);
-            let rows = rows?;
             cx.session.last.row_count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
             show_plans::send(columns.into_iter().map(column).collect(), &rows, cx)
         };

@@ -7,11 +7,10 @@
 use std::sync::Arc;
 
 use ::durable::backup::{BackupReader, folder_and_name};
-use metadata::Rows;
 use metadata::backup::{FILES, File, HEADER, LABEL};
-use metadata::column::{rows, shape};
+use metadata::column::{list, shape};
 use sos::sys::OsDisk;
-use types::{Error, Msg, Result};
+use types::{Error, Msg, Result, Value};
 
 use super::fill::{self, Sources};
 use super::{Columns, Wishes, check_alone, facts, not_opened, say, tell_end, unreadable};
@@ -28,21 +27,21 @@ pub(super) fn verify_only(path: &str, cx: &mut Cx<'_>) -> Result<()> {
 }
 
 /// Returns the result of RESTORE HEADERONLY.
-pub(super) fn header(path: &str, cx: &Cx<'_>) -> Result<(Columns, Rows)> {
+pub(super) fn header(path: &str, cx: &Cx<'_>) -> Result<(Columns, Vec<Vec<Value>>)> {
     let facts = facts_of_file(path, cx)?;
-    Ok((shape(HEADER), rows(HEADER, [facts])))
+    Ok((shape(HEADER), list(HEADER, [facts])?))
 }
 
 /// Returns the result of RESTORE FILELISTONLY.
-pub(super) fn files(path: &str, cx: &Cx<'_>) -> Result<(Columns, Rows)> {
+pub(super) fn files(path: &str, cx: &Cx<'_>) -> Result<(Columns, Vec<Vec<Value>>)> {
     let facts = facts_of_file(path, cx)?;
-    Ok((shape(FILES), rows(FILES, File::all(&facts))))
+    Ok((shape(FILES), list(FILES, File::all(&facts))?))
 }
 
 /// Returns the result of RESTORE LABELONLY.
-pub(super) fn label(path: &str, cx: &Cx<'_>) -> Result<(Columns, Rows)> {
+pub(super) fn label(path: &str, cx: &Cx<'_>) -> Result<(Columns, Vec<Vec<Value>>)> {
     let facts = facts_of_file(path, cx)?;
-    Ok((shape(LABEL), rows(LABEL, [facts])))
+    Ok((shape(LABEL), list(LABEL, [facts])?))
 }
 
 fn facts_of_file(path: &str, cx: &Cx<'_>) -> Result<BackupFacts> {

@@ -60,13 +60,13 @@ fn read(scope: &Scope<'_>) -> Rows {
     let mut rows: Vec<_> = builtin::PANELS.iter().map(|panel| values(COLUMNS, panel)).collect();
     // Users' queries are for those who may see what they show.
     if !scope.session.identity.rights.views_server_state() {
-        return Ok(rows);
+        return Ok(rows.into());
     }
     let msdb = scope.session.catalog.database("msdb");
     if let Some(Object::Table(table)) = msdb.and_then(|msdb| msdb.object("dbo", "console_panels")) {
         add_users(scope, table, &mut rows)?;
     }
-    Ok(rows)
+    Ok(rows.into())
 }
 
 /// Adds the rows of the users' table.

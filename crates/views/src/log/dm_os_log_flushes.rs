@@ -2,7 +2,7 @@
 //! histograms by powers of two. SQL Server has no such view.
 
 use metadata::column::{BIGINT, Column, big, col, nv, opt, rows, shape, text};
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 use types::Value;
 
 const COLUMNS: &[Column<Row>] = &[
@@ -29,7 +29,7 @@ struct Row {
 }
 
 fn read(scope: &Scope<'_>) -> Rows {
-    let Some(durable) = scope.session.instance.durable() else { return Ok(Vec::new()) };
+    let Some(durable) = scope.session.instance.durable() else { return Ok(RowSet::default()) };
     let stats = durable.log_stats();
     let measures =
         [("flush latency (us)", &stats.flush_us), ("commits per flush", &stats.commits_per_flush)];

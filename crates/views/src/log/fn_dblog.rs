@@ -4,17 +4,19 @@
 //! The log is that of all databases: shown are the transactions that have changed the current one.
 //! A table that is dropped cannot be told apart by database, so its records are shown everywhere.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use durable::{Change, Position};
+use plan::long::Growing;
 use storage::TableId;
 use types::date::{Civil, civil_of};
 use types::{Error, Value};
 
 use metadata::column::{
-    BIGINT, Column, INT, SMALLINT, big, col, nv, opt, rows, shape, small, text, unknown, vb,
+    BIGINT, Column, INT, SMALLINT, big, col, list, nv, opt, shape, small, text, unknown, vb,
 };
-use metadata::{Rows, Scope, SystemView};
+use metadata::{RowSet, Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
     col("Current LSN", nv(23), |r| text(&lsn(r.at))),
@@ -38,7 +40,7 @@ const COLUMNS: &[Column<Row>] = &[
     opt("End Time", nv(24), |r| r.time("LOP_COMMIT_XACT")),
     unknown("Lock Information", nv(256)),
     col("Number of Columns", SMALLINT, |r| small(r.columns)),
-    opt("Description", nv(256), |r| r.description.as_deref().map_or(Value::Null, text)),
+    opt("Description", nv(256), |r| r.description()),
 ];
 
 pub(crate) static VIEW: SystemView = SystemView {
@@ -56,16 +58,33 @@ struct Row {
     /// Where its transaction begins.
     begin: Position,
     table: Option<TableId>,
-    name: Option<String>,
+    name: Option<Arc<str>>,
     utc_100ns: u64,
     columns: usize,
-    description: Option<String>,
+    subject: Subject,
+}
+
+/// What a record changes. A group of records may have a hundred thousand: their texts are made when they
+/// are shown.
+enum Subject {
+    Transaction,
+    Row { part: u8, id: u64 },
+    Definition(String),
 }
 
 impl Row {
     /// Returns the commit time, for one kind of record only.
     fn time(&self, of: &str) -> Value {
         if self.operation == of { text(&time(self.utc_100ns)) } else { Value::Null }
+    }
+
+    fn description(&self) -> Value {
+        match &self.subject {
+            Subject::Transaction => Value::Null,
+            Subject::Row { part: 0, id } => text(&format!("row {id}")),
+            Subject::Row { part, id } => text(&format!("row {id} of internal table {part}")),
+            Subject::Definition(change) => text(change),
+        }
     }
 }
 
@@ -92,7 +111,7 @@ fn time(utc_100ns: u64) -> String {
 
 /// The table of a database, or of another one.
 enum Owner {
-    Here(String),
+    Here(Arc<str>),
     Elsewhere,
 }
 
@@ -100,19 +119,53 @@ fn read(scope: &Scope<'_>) -> Rows {
     let start = bound(scope, 0)?.unwrap_or(Position { segment: 0, batch: 0, record: 0 });
     let all = Position { segment: u64::MAX, batch: u64::MAX, record: u64::MAX };
     let end = bound(scope, 1)?.unwrap_or(all);
-    let Some(database) = scope.session.instance.durable() else { return Ok(Vec::new()) };
+    let Some(database) = scope.session.instance.durable() else { return Ok(RowSet::default()) };
     let owners = owners(scope);
-    let mut found = Found { owners, here: scope.database.id, rows: Vec::new(), begin: None };
-    let read = database.reading().records(|at, change| {
-        if (start..=end).contains(&at) || matches!(change, Change::Begin { .. }) {
-            found.take(at, change);
+    let mut found = Found {
+        owners,
+        here: scope.database.id,
+        unknown: "Unknown Alloc Unit".into(),
+        rows: VecDeque::new(),
+        memory: Growing::default(),
+        begin: None,
+    };
+    let mut walk = database.reading().walk();
+    // The log may be larger than the memory.
+    Ok(RowSet::Batches(Box::new(move || {
+        if found.rows.is_empty() {
+            let mut refused = None;
+            found.memory = Growing::default();
+            let read = walk.batch(&mut |at, change| {
+                if (start..=end).contains(&at) || matches!(change, Change::Begin { .. }) {
+                    found.take(at, change);
+                    let taken = found.memory.take(PLACES * size_of::<Row>());
+                    if let Err(error) = taken {
+                        refused = Some(error);
+                        return Err("no memory".to_owned());
+                    }
+                }
+                Ok(())
+            });
+            let is_more = read.map_err(|why| {
+                let text = format!("The log cannot be read: {why}.");
+                refused.unwrap_or_else(|| Error::custom(9003, 20, 1, text))
+            })?;
+            if !is_more {
+                return Ok(None);
+            }
+            found.rows.retain(|row| (start..=end).contains(&row.at));
         }
-        Ok(())
-    });
-    read.map_err(|why| Error::custom(9003, 20, 1, format!("The log cannot be read: {why}.")))?;
-    found.rows.retain(|row| (start..=end).contains(&row.at));
-    rows(COLUMNS, found.rows)
+        // Perhaps none, so that the reader of the view sees an attention.
+        let next = found.rows.drain(..found.rows.len().min(ROWS_PER_BATCH));
+        list(COLUMNS, next).map(Some)
+    })))
 }
+
+/// Places in the growing list of records for each of them.
+const PLACES: usize = 2;
+
+/// Rows that are made at once.
+const ROWS_PER_BATCH: usize = 256;
 
 /// Returns the tables of all databases, by the numbers that records have.
 fn owners(scope: &Scope<'_>) -> HashMap<TableId, Owner> {
@@ -122,7 +175,8 @@ fn owners(scope: &Scope<'_>) -> HashMap<TableId, Owner> {
             let owner = if database.id == scope.database.id {
                 let clustered = table.indexes.first().filter(|index| index.clustered);
                 let index = clustered.map(|index| format!(".{}", index.name));
-                Owner::Here(format!("{}.{}{}", table.schema, table.name, index.unwrap_or_default()))
+                let index = index.unwrap_or_default();
+                Owner::Here(format!("{}.{}{index}", table.schema, table.name).into())
             } else {
                 Owner::Elsewhere
             };
@@ -156,7 +210,10 @@ fn bound(scope: &Scope<'_>, place: usize) -> types::Result<Option<Position>> {
 struct Found {
     owners: HashMap<TableId, Owner>,
     here: i16,
-    rows: Vec<Row>,
+    unknown: Arc<str>,
+    rows: VecDeque<Row>,
+    /// That of the rows of the batch that is being read.
+    memory: Growing,
     begin: Option<Begin>,
 }
 
@@ -199,7 +256,7 @@ impl Found {
                     self.show_begin();
                     // SQL Server has rows of its system tables instead.
                     let row = self.put(at, "LOP_CLEARWAY_DEFINITION", "LCX_NULL");
-                    row.description = Some(format!("{verb} {words}"));
+                    row.subject = Subject::Definition(format!("{verb} {words}"));
                 }
             }
         }
@@ -213,8 +270,8 @@ impl Found {
     ) {
         let name = match self.owners.get(&table) {
             Some(Owner::Elsewhere) => return,
-            Some(Owner::Here(name)) => name.clone(),
-            None => "Unknown Alloc Unit".to_owned(),
+            Some(Owner::Here(name)) => Arc::clone(name),
+            None => Arc::clone(&self.unknown),
         };
         self.show_begin();
         let context = if name.matches('.').count() > 1 { "LCX_CLUSTERED" } else { "LCX_HEAP" };
@@ -222,10 +279,7 @@ impl Found {
         row.table = Some(table);
         row.name = Some(name);
         row.columns = columns;
-        row.description = Some(match part {
-            0 => format!("row {id}"),
-            part => format!("row {id} of internal table {part}"),
-        });
+        row.subject = Subject::Row { part, id };
     }
 
     /// Shows the beginning of the transaction, once.
@@ -238,7 +292,7 @@ impl Found {
 
     fn put(&mut self, at: Position, operation: &'static str, context: &'static str) -> &mut Row {
         let begin = self.begin.unwrap_or(Begin { at, utc_100ns: 0, is_shown: true });
-        self.rows.push(Row {
+        self.rows.push_back(Row {
             at,
             operation,
             context,
@@ -247,8 +301,8 @@ impl Found {
             name: None,
             utc_100ns: begin.utc_100ns,
             columns: 0,
-            description: None,
+            subject: Subject::Transaction,
         });
-        self.rows.last_mut().expect("a row was just put there")
+        self.rows.back_mut().expect("a row was just put there")
     }
 }

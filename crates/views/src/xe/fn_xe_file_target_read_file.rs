@@ -9,8 +9,9 @@ use types::{DataType, Error, Msg, Value};
 use super::guid;
 use crate::{Rows, Scope, SystemView};
 use ::session::event::{registry, xml};
+use metadata::RowSet;
 use metadata::column::{
-    BIGINT, Column, GUID, NVMAX, big, col, nv, opt, or_null, rows, shape, text,
+    BIGINT, Column, GUID, NVMAX, big, col, list, nv, opt, or_null, shape, text,
 };
 
 /// An event read from a file.
@@ -48,7 +49,7 @@ fn package_guid(record: &EventRecord) -> Value {
 fn read(scope: &Scope<'_>) -> Rows {
     let argument = |place: usize| scope.arguments.get(place);
     let text_at = |place| argument(place).and_then(|v| v.as_text(types::Collation::default()));
-    let Some(path) = text_at(0) else { return Ok(Vec::new()) };
+    let Some(path) = text_at(0) else { return Ok(RowSet::default()) };
     let offset = match argument(3) {
         Some(Value::BigInt(offset)) => Some(*offset),
         Some(Value::Int(offset)) => Some(i64::from(*offset)),
@@ -62,35 +63,59 @@ fn read(scope: &Scope<'_>) -> Rows {
         }
         _ => return Err(Msg::EventFileStart.into()),
     };
-    let after = after.as_ref().map(|(offset, file)| (file.as_str(), *offset));
-    rows(COLUMNS, events(&path, after).map_err(|error| error_of(&error))?)
+    let mut events = Events::of(&path, after).map_err(|error| error_of(&error))?;
+    // The files may be larger than the memory.
+    Ok(RowSet::Batches(Box::new(move || {
+        let block = events.next_block().map_err(|error| error_of(&error))?;
+        block.map(|block| list(COLUMNS, block)).transpose()
+    })))
 }
 
-/// Reads the events of the files; with `after`, only those after that block of that file.
-fn events(path: &str, after: Option<(&str, u64)>) -> Result<Vec<FileEvent>, XeError> {
-    let mut files = event_files(path)?;
-    if files.is_empty() {
-        return Err(XeError::File { path: path.to_owned(), reason: "no such file".to_owned() });
-    }
-    if let Some((first, _)) = after {
-        let place = files.iter().position(|file| file == first);
+/// Reads the events of files, block by block.
+struct Events {
+    files: std::vec::IntoIter<String>,
+    open: Option<(EventFileReader, String)>,
+    /// Only later blocks of this file count.
+    after: Option<(u64, String)>,
+}
+
+impl Events {
+    /// Finds the files; with `after`, only that one and later ones.
+    fn of(path: &str, after: Option<(u64, String)>) -> Result<Self, XeError> {
+        let mut files = event_files(path)?;
         let missing =
-            || XeError::File { path: first.to_owned(), reason: "no such file".to_owned() };
-        files.drain(..place.ok_or_else(missing)?);
+            |path: &str| XeError::File { path: path.to_owned(), reason: "no such file".to_owned() };
+        if files.is_empty() {
+            return Err(missing(path));
+        }
+        if let Some((_, first)) = &after {
+            let place = files.iter().position(|file| file == first);
+            files.drain(..place.ok_or_else(|| missing(first))?);
+        }
+        Ok(Self { files: files.into_iter(), open: None, after })
     }
-    let mut found = Vec::new();
-    for path in files {
-        let skipped = after.filter(|(first, _)| *first == path).map(|(_, offset)| offset);
-        let mut reader = EventFileReader::open(&path)?;
-        while let Some(block) = reader.next_block()? {
-            if skipped.is_some_and(|offset| block.offset <= offset) {
+
+    /// Returns the events of the next block, perhaps none; `None` behind the last block.
+    fn next_block(&mut self) -> Result<Option<Vec<FileEvent>>, XeError> {
+        loop {
+            let Some((reader, path)) = &mut self.open else {
+                let Some(path) = self.files.next() else { return Ok(None) };
+                self.open = Some((EventFileReader::open(&path)?, path));
+                continue;
+            };
+            let Some(block) = reader.next_block()? else {
+                self.open = None;
+                continue;
+            };
+            let is_before =
+                |(offset, first): &(u64, String)| first == path && block.offset <= *offset;
+            if self.after.as_ref().is_some_and(is_before) {
                 continue;
             }
             let event = |record| FileEvent { record, path: path.clone(), offset: block.offset };
-            found.extend(block.events.into_iter().map(event));
+            return Ok(Some(block.events.into_iter().map(event).collect()));
         }
     }
-    Ok(found)
 }
 
 fn error_of(error: &XeError) -> Error {
