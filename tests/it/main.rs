@@ -28,6 +28,7 @@ mod memory;
 mod memory_limit;
 mod one_cpu;
 mod parameters;
+mod quantum;
 mod race;
 mod requests;
 mod server;

@@ -19,7 +19,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     pure("DECOMPRESS", (1, 1), bind_decompress, eval_decompress),
 ];
 
-/// Number of bytes that are decompressed at a time.
+/// Number of bytes that are compressed or decompressed at a time.
 const PIECE_BYTES: usize = 8 << 10;
 /// Maximum length of a value in bytes.
 const BYTES_MAX: u64 = (1 << 31) - 1;
@@ -45,8 +45,11 @@ fn bind_decompress(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 fn eval_compress(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let input = values[0].string_bytes().unwrap_or_default();
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    let written = encoder.write_all(input).and_then(|()| encoder.finish());
-    let bytes = written.map_err(|_| Msg::OutOfMemory)?;
+    for piece in input.chunks(PIECE_BYTES) {
+        encoder.write_all(piece).map_err(|_| Msg::OutOfMemory)?;
+        sos::sched::yield_if_quantum_due();
+    }
+    let bytes = encoder.finish().map_err(|_| Msg::OutOfMemory)?;
     Ok(Value::VarBinary(Bytes::from(bytes)))
 }
 
@@ -59,7 +62,10 @@ fn eval_decompress(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Resul
     loop {
         match decoder.read(&mut piece) {
             Ok(0) => break,
-            Ok(count) => long::append(&mut bytes, &piece[..count])?,
+            Ok(count) => {
+                long::append(&mut bytes, &piece[..count])?;
+                sos::sched::yield_if_quantum_due();
+            }
             Err(_) => return Err(Msg::InvalidData("varbinary").into()),
         }
     }

@@ -67,7 +67,7 @@ fn eval_hash(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<V
 /// copy into a buffer.
 pub fn sha256(input: &[u8]) -> [u8; 32] {
     if input.len() > ONE_BLOCK_MAX {
-        return sha2::Sha256::digest(input).into();
+        return hashed::<sha2::Sha256>(input).into();
     }
     let mut block = [0; 64];
     block[..input.len()].copy_from_slice(input);
@@ -100,7 +100,22 @@ const SHA256_START: [u32; 8] = [
 /// Hashes with the state on the stack. Only a result longer than a value's inline bytes allocates
 /// memory.
 fn digest<D: Digest>(input: &[u8]) -> types::Bytes {
-    types::Bytes::copy_from(&D::digest(input))
+    types::Bytes::copy_from(&hashed::<D>(input))
+}
+
+/// Hashes a piece at a time, and lets other requests run between two pieces.
+fn hashed<D: Digest>(input: &[u8]) -> sha2::digest::Output<D> {
+    const PIECE_BYTES: usize = 256 << 10;
+    if input.len() <= PIECE_BYTES {
+        return D::digest(input);
+    }
+    let mut hasher = D::new();
+    for piece in input.chunks(PIECE_BYTES) {
+        hasher.update(piece);
+        sos::sched::check_quantum_soon();
+        sos::sched::yield_if_quantum_due();
+    }
+    hasher.finalize()
 }
 
 /// Returns a checksum of all arguments in order: FNV-1a over their bytes.

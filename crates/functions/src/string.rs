@@ -12,6 +12,7 @@ use plan::convert::convert_to;
 use plan::expr::Expr;
 use plan::function::Context;
 use plan::long;
+use sos::sched::Pace;
 
 type Bind = fn(&mut Vec<Expr>) -> Result<ColumnType>;
 type Eval = fn(&mut Context<'_>, &Call<'_>, &[Value]) -> Result<Value>;
@@ -399,7 +400,9 @@ fn eval_replace(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
     let mut out = Vec::new();
     // The text behind the last match, and the number of characters before it.
     let (mut rest, mut before) = (text, 0);
+    let mut pace = Pace::new();
     for found in search.finder(0) {
+        pace.tick();
         let at = width.offset(rest, found - before);
         long::append(&mut out, &rest[..at])?;
         long::append(&mut out, given)?;

@@ -44,7 +44,8 @@ fn prepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
 }
 
 fn read(text: &str) -> Result<Document, Stop> {
-    let read = types::xml::parse(text, Encoding::Wide, Whitespace::Strip);
+    let pause = sos::sched::yield_if_quantum_due;
+    let read = types::xml::parse_paced(text, Encoding::Wide, Whitespace::Strip, pause);
     read.map_err(|error| {
         let described = Error::from(Msg::XmlErrorDescription(&error.message));
         Stop::Error(described.with_state(2).in_procedure("sp_xml_preparedocument"))

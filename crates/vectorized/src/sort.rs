@@ -3,6 +3,7 @@
 //! operators below may skip the others: see `bound.rs`.
 
 use sos::ledger::{self, Label};
+use sos::sched::Pace;
 use types::Result;
 use types::batch::{Batch, Data, Selection, Vector};
 use types::key::{Direction, KeyPart, encode_value};
@@ -190,7 +191,9 @@ pub(super) fn order_of(keys: &SortKeys) -> Vec<u32> {
     let number = |place| u32::try_from(place).expect("a sort keeps fewer than 2^32 rows");
     let mut order: Vec<(u64, u32)> =
         (0..keys.len()).map(|place| (head(place), number(place))).collect();
+    let mut pace = Pace::new();
     order.sort_unstable_by(|a, b| {
+        pace.tick();
         a.0.cmp(&b.0)
             .then_with(|| keys.get(a.1 as usize).cmp(keys.get(b.1 as usize)))
             .then(a.1.cmp(&b.1))

@@ -1,6 +1,7 @@
 //! Window functions: stores the input by column, sorts the rows for each call by partition and
 //! order, and computes the results with the row executor's code.
 
+use sos::sched::Pace;
 use types::batch::{BATCH_ROWS, Batch, Vector};
 use types::compare::group_key;
 use types::{Result, Value};
@@ -104,7 +105,11 @@ impl<'p> Call<'p> {
         let partitions = std::mem::take(&mut self.partitions);
         let sorts = std::mem::take(&mut self.sorts);
         let mut order: Vec<usize> = order_of(&sorts).into_iter().map(|r| r as usize).collect();
-        order.sort_by(|&a, &b| partitions.get(a).cmp(partitions.get(b)));
+        let mut pace = Pace::new();
+        order.sort_by(|&a, &b| {
+            pace.tick();
+            partitions.get(a).cmp(partitions.get(b))
+        });
         let arguments = std::mem::take(&mut self.values);
         let charge = cx.session.accounting.grant.charge(0);
         let input = WindowInput { order, partitions, sorts, arguments, _charge: charge };

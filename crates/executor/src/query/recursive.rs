@@ -8,6 +8,7 @@ use types::{Error, Msg, Result, Value};
 use super::{Flow, Receive, Rows, run as run_node};
 use crate::Cx;
 use crate::eval::eval;
+use crate::fault;
 use plan::expr::Register;
 use plan::query::{Query, Recursive};
 
@@ -56,6 +57,7 @@ fn run_member<'p>(
             cx.registers[register.index()].clone_from(value);
         }
         charge.add_row(row.iter())?;
+        fault::row_passed(cx)?;
         round.push(row);
         receive(cx, rows)
     })

@@ -2,6 +2,7 @@
 //! in that order; NULL sorts before every value (`types::key`). With a limit, it buffers at most about twice as many rows.
 
 use sos::ledger::{self, Label};
+use sos::sched::Pace;
 use types::Result;
 use types::key::{Direction, KeyPart, encode_value};
 
@@ -54,7 +55,11 @@ pub(super) fn run<'p>(
 pub(super) fn order_of(keys: &Keys) -> Vec<usize> {
     let _label = ledger::labelled(Label::Sort);
     let mut order: Vec<usize> = (0..keys.len()).collect();
-    order.sort_by(|&a, &b| keys.get(a).cmp(keys.get(b)));
+    let mut pace = Pace::new();
+    order.sort_by(|&a, &b| {
+        pace.tick();
+        keys.get(a).cmp(keys.get(b))
+    });
     order
 }
 

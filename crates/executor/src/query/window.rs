@@ -1,6 +1,7 @@
 //! Window functions: buffers the input, sorts it for each call by partition and order, stores the
 //! results beside the buffered rows, and returns the rows in the order of the last call.
 
+use sos::sched::Pace;
 use types::compare::group_key;
 use types::percentile::percentile;
 use types::value::ColumnType;
@@ -88,7 +89,11 @@ impl Input {
             arguments.push(values);
         }
         let mut order = order_of(&sorts);
-        order.sort_by(|&a, &b| partitions.get(a).cmp(partitions.get(b)));
+        let mut pace = Pace::new();
+        order.sort_by(|&a, &b| {
+            pace.tick();
+            partitions.get(a).cmp(partitions.get(b))
+        });
         Ok(Self { order, partitions, sorts, arguments, _charge: charge })
     }
 

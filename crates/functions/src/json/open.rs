@@ -14,6 +14,7 @@ use crate::{TableFunction, made};
 use plan::expr::Expr;
 use plan::function::Context;
 use plan::long::{Growing, push};
+use sos::sched::Pace;
 
 pub(crate) static FUNCTIONS: &[TableFunction] = &[
     TableFunction {
@@ -155,10 +156,12 @@ fn open(_: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
 struct Made {
     list: Vec<Vec<Value>>,
     memory: Growing,
+    pace: Pace,
 }
 
 impl Made {
     fn push(&mut self, row: Vec<Value>) -> Result<()> {
+        self.pace.tick();
         let texts = row.iter().filter_map(Value::string_bytes).map(<[u8]>::len).sum::<usize>();
         self.memory.take(size_of_val(row.as_slice()) + size_of::<Vec<Value>>() + texts)?;
         push(&mut self.list, row)

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use plan::long::{Growing, push};
+use sos::sched::Pace;
 use types::{Error, Msg, Result};
 
 /// Maximum nesting: deeper text counts as malformed, as in SQL Server.
@@ -69,7 +70,8 @@ impl Node {
 /// # Errors
 /// 701 if the memory limit leaves no room for the tree, 13609 with the unexpected character and its 0-based position in characters.
 pub(super) fn parse(text: &str) -> Result<Node> {
-    let mut reader = Reader { text, at: 0, depth: 0, memory: Growing::default() };
+    let mut reader =
+        Reader { text, at: 0, depth: 0, memory: Growing::default(), pace: Pace::new() };
     reader.skip_blank();
     let node = reader.value()?;
     reader.skip_blank();
@@ -85,6 +87,7 @@ struct Reader<'t> {
     depth: u32,
     /// The tree's: it is several times as large as the text.
     memory: Growing,
+    pace: Pace,
 }
 
 /// Places in a growing vector for each element: at most half of it is empty.
@@ -110,6 +113,7 @@ impl Reader<'_> {
     }
 
     fn value(&mut self) -> Result<Node> {
+        self.pace.tick();
         let start = self.at;
         let kind = match self.peek() {
             Some(b'{') => self.nested(Self::object)?,

@@ -54,7 +54,9 @@ impl XmlCache {
         }
         let text = text::from_utf16(source);
         // Insignificant white space was removed when the value was created.
-        let document = Arc::new(types::xml::parse(&text, Encoding::Wide, Whitespace::Preserve)?);
+        let (encoding, whitespace) = (Encoding::Wide, Whitespace::Preserve);
+        let pause = sos::sched::yield_if_quantum_due;
+        let document = Arc::new(types::xml::parse_paced(&text, encoding, whitespace, pause)?);
         if self.documents.len() >= DOCUMENTS_MAX {
             self.documents.remove(0);
         }

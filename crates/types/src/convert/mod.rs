@@ -83,6 +83,35 @@ pub struct ConvertOptions {
     pub ansi_warnings: AnsiWarnings,
     /// SET NUMERIC_ROUNDABORT: an exact number that loses decimals is error 8115.
     pub round_abort: bool,
+    /// Lets others run in the middle of long conversions.
+    pub pause: Pause,
+}
+
+/// What a long conversion calls now and then: nothing by default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pause(pub Option<fn()>);
+
+impl Pause {
+    /// Calls it.
+    #[inline]
+    pub fn call(self) {
+        if let Some(pause) = self.0 {
+            pause();
+        }
+    }
+}
+
+/// No result depends on it: all are equal.
+impl PartialEq for Pause {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Pause {}
+
+impl std::hash::Hash for Pause {
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
 }
 
 /// SET ANSI_WARNINGS: whether truncation on INSERT and UPDATE is an error.

@@ -10,6 +10,7 @@ const DEFAULT: ConvertOptions = ConvertOptions {
     language: crate::Language::us_english(),
     ansi_warnings: AnsiWarnings::On,
     round_abort: false,
+    pause: Pause(None),
 };
 
 fn varchar(n: u16) -> DataType {

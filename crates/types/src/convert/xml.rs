@@ -23,7 +23,8 @@ impl Context<'_> {
         };
         let whitespace =
             if self.style & STYLE_PRESERVE == 0 { Whitespace::Strip } else { Whitespace::Preserve };
-        let document = xml::parse(&source, encoding, whitespace)?;
+        let pause = self.options.pause;
+        let document = xml::parse_paced(&source, encoding, whitespace, || pause.call())?;
         let mut out = String::with_capacity(source.len());
         document.write(ROOT, &mut out);
         Ok(Value::NVarChar(text::to_utf16(&out)))

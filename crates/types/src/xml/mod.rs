@@ -13,7 +13,7 @@ mod write;
 use std::collections::HashMap;
 
 pub use build::Builder;
-pub use parse::{Encoding, Whitespace, parse};
+pub use parse::{Encoding, Whitespace, parse, parse_paced};
 pub use write::{escape_attribute, escape_text};
 
 /// Deepest nesting of elements in an instance.

@@ -32,6 +32,19 @@ pub enum Whitespace {
 /// # Errors
 /// 9400 to 9459 for text that is not well formed, 6335 for too deep nesting, 6359 for a DOCTYPE.
 pub fn parse(text: &str, encoding: Encoding, whitespace: Whitespace) -> Result<Document> {
+    parse_paced(text, encoding, whitespace, || {})
+}
+
+/// As [`parse`]; calls `pace` at each tag and text, so that the caller can let others run.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_paced(
+    text: &str,
+    encoding: Encoding,
+    whitespace: Whitespace,
+    mut pace: impl FnMut(),
+) -> Result<Document> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut parser = Parser {
         text,
@@ -45,6 +58,7 @@ pub fn parse(text: &str, encoding: Encoding, whitespace: Whitespace) -> Result<D
     };
     parser.declaration(encoding)?;
     while parser.at < text.len() {
+        pace();
         parser.item()?;
     }
     if !parser.open.is_empty() {

@@ -83,6 +83,37 @@ pub fn yield_if_quantum_due() {
     });
 }
 
+/// Paces a loop that passes no rows, such as a sort or a parser: its ticks are cheap enough for each
+/// comparison or character.
+#[derive(Debug)]
+pub struct Pace(u32);
+
+impl Pace {
+    const TICKS: u32 = 256;
+
+    /// Begins to count.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Self::TICKS)
+    }
+
+    /// Counts a step of the loop. Every so often yields as [`yield_if_quantum_due`] does.
+    #[inline]
+    pub fn tick(&mut self) {
+        self.0 -= 1;
+        if self.0 == 0 {
+            self.0 = Self::TICKS;
+            yield_if_quantum_due();
+        }
+    }
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// The next call of [`yield_if_quantum_due`] reads the clock: for work that took much longer than
 /// a few rows do.
 pub fn check_quantum_soon() {

@@ -1,0 +1,42 @@
+//! Long work that passes no rows yields its scheduler: a sort, a parser, a hash of a long string.
+
+use crate::client::{Client, error_numbers};
+use crate::server::ServerProcess;
+
+/// A batch that does `work` and fails if its session has yielded fewer than five times meanwhile.
+fn yields_within(work: &str) -> String {
+    let count = "ISNULL((SELECT waiting_tasks_count FROM sys.dm_exec_session_wait_stats \
+                 WHERE session_id = @@SPID AND wait_type = N'SOS_SCHEDULER_YIELD'), 0)";
+    format!(
+        "DECLARE @s varchar(max) = REPLICATE(CONVERT(varchar(max), '1,'), 1000000), @n int, @b varbinary(max); \
+         DECLARE @j nvarchar(max) = CONCAT('[', @s, '1]'); \
+         DECLARE @before bigint = {count}; {work}; DECLARE @yields bigint = {count} - @before; \
+         IF @yields < 5 THROW 50000, 'the scheduler was held', 1"
+    )
+}
+
+#[test]
+fn long_work_without_rows_yields() {
+    let server = ServerProcess::start(&["--schedulers", "1"]);
+    let mut client = Client::log_in(server.address);
+    let fill = "SELECT value AS id, REPLICATE('x', 20) + CONVERT(varchar(9), value * 7919 % 200000) AS t \
+                INTO s FROM GENERATE_SERIES(1, 100000)";
+    assert_eq!(error_numbers(&client.batch(fill)), [] as [i32; 0]);
+    // A neighbour that is always ready.
+    let mut neighbour = Client::log_in(server.address);
+    neighbour.send(&tds::client::batch("WHILE 1 = 1 DECLARE @i int = 1", neighbour.settings));
+    for work in [
+        "SET @n = ISJSON(@j)",
+        "SET @n = (SELECT COUNT(*) FROM OPENJSON(@j))",
+        "DECLARE @x xml = CONCAT('<r>', REPLACE(@s, '1,', '<a/>'), '</r>'); SET @n = @x.value('count(/r/a)', 'int')",
+        "SET @n = LEN(REPLACE(@s, '1', '2'))",
+        "SET @b = HASHBYTES('MD2', @s)",
+        "SET @b = COMPRESS(REPLICATE(@s, 12))",
+        "SET @n = (SELECT MAX(n) FROM (SELECT ROW_NUMBER() OVER (ORDER BY t) AS n FROM s) AS t)",
+        "WITH r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 30000) \
+         SELECT @n = MAX(n) FROM r OPTION (MAXRECURSION 0)",
+    ] {
+        let numbers = error_numbers(&client.batch(&yields_within(work)));
+        assert!(numbers.is_empty(), "{work}: {numbers:?}");
+    }
+}
