@@ -36,7 +36,6 @@ const LAYERS: &[(&str, u8)] = &[
     ("load", 3),
     ("log", 3),
     ("storage", 3),
-    ("bench", 4),
     ("catalog", 4),
     ("files", 4),
     ("definitions", 5),
@@ -65,6 +64,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("race", 16),
     ("top", 16),
     ("webconsole", 16),
+    ("bench", 17),
 ];
 
 /// Crates that may contain unsafe code.

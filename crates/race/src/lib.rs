@@ -17,6 +17,7 @@
 
 mod book;
 mod bulk;
+mod calls;
 mod client;
 mod common;
 mod duckdb;
@@ -34,6 +35,7 @@ pub use self::tpcc::{
     tpcc_json, tpcc_section, tpcc_text,
 };
 pub use ::tpcc::Scale;
+pub use calls::{Calls, calls};
 pub use bulk::{Bulk, BulkLap, DUCKDB, ROWS_MAX};
 pub use peer::{Kind, TdsServer};
 pub use report::{json, section, text};

@@ -10,6 +10,7 @@
 //! A task processes what has arrived and returns, so a slow client does not occupy a worker. The
 //! usual request is one receive into a buffer of the worker, and one send from another.
 
+mod calls;
 mod channel;
 mod end;
 mod execute;
