@@ -19,6 +19,10 @@ const PARAMETERS_MAX: usize = 32;
 /// Most calls that go the long way before a call is worked out again.
 const PENALTY_MAX: u32 = 1_023;
 
+/// Number of calls that went the short way.
+#[cfg(test)]
+pub(crate) static KNOWN_CALLS: sos::sync::AtomicU64 = sos::sync::AtomicU64::new(0);
+
 /// The calls of a worker.
 #[derive(Default)]
 pub(crate) struct Calls {
@@ -65,9 +69,17 @@ impl Calls {
     /// Returns what was moved out, for a call that has run.
     #[inline]
     pub(super) fn put_back(&mut self, known: Box<Known>) {
-        let place = &mut self.places[known.place];
-        place.penalty = 0;
-        place.known = Some(known);
+        #[cfg(test)]
+        KNOWN_CALLS.fetch_add(1, sos::sync::Ordering::Relaxed);
+        self.places[known.place].penalty = 0;
+        self.keep(known);
+    }
+
+    /// Returns what was moved out, for a call that goes the long way this time.
+    #[inline]
+    pub(super) fn keep(&mut self, known: Box<Known>) {
+        let place = known.place;
+        self.places[place].known = Some(known);
     }
 
     /// Counts a call that goes the long way; returns whether to work it out after it has run.

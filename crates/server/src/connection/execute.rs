@@ -192,7 +192,10 @@ impl Execution<'_> {
         reader: &mut RpcReader<'_>,
         progress: &mut Progress,
     ) -> Result<Option<Sent>, ProtocolError> {
-        let Some(mut entered) = self.session.enter_known(&known.call) else { return Ok(None) };
+        let Some(mut entered) = self.session.enter_known(&known.call) else {
+            self.io.calls.keep(known);
+            return Ok(None);
+        };
         let begun = reader.clone();
         match known.read(reader, &mut entered) {
             Ok(true) => {
@@ -204,6 +207,7 @@ impl Execution<'_> {
             }
             other => {
                 self.session.leave_known(&known.call, entered);
+                self.io.calls.keep(known);
                 *reader = begun;
                 other.map(|_| None)
             }

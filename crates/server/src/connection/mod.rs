@@ -39,6 +39,8 @@ use tds::encryption::Origin;
 use tds::{MessageReader, Opening, ProtocolError, Step};
 use types::{Error, Msg};
 
+#[cfg(test)]
+pub(crate) use calls::KNOWN_CALLS;
 pub(crate) use end::End;
 pub(crate) use output::Output;
 pub(crate) use scratch::Names;
