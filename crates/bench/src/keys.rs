@@ -24,7 +24,7 @@ pub(crate) fn prepare(server: &ServerProcess) -> Result<()> {
     Ok(())
 }
 
-/// Returns the works. They have no goal of their own: `make race` compares them with Redis.
+/// Returns the works. They have no goal here: `make race` compares them with Redis.
 pub(crate) fn works() -> Vec<Work> {
     let work = |(name, kind)| {
         let check = |_: usize, answer: &Answer| match answer.tokens.is_empty() {

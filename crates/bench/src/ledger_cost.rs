@@ -53,7 +53,10 @@ pub(crate) fn run(arguments: &CostArguments) -> Result<ExitCode> {
         .map_err(|what| format!("{what}: make bench-ledger builds it"))?;
     let costs_of = |what, asked_max| -> Vec<Cost> {
         let more = if arguments.keys { keys::works() } else { Vec::new() };
-        let works = pairs::works().into_iter().chain(more).map(|work| Cost::new(what, work.name, asked_max));
+        let works = pairs::works()
+            .into_iter()
+            .chain(more)
+            .map(|work| Cost::new(what, work.name, asked_max));
         works.filter(|cost| cost.work.contains(&arguments.only)).collect()
     };
     let mut ledger = costs_of("the ledger", COST_MAX);

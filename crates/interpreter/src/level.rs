@@ -25,7 +25,7 @@ pub struct Caller<'c> {
 }
 
 impl<'c> Caller<'c> {
-    /// The statement that runs in this context calls.
+    /// Returns the caller for the statement that runs in this context.
     pub fn statement(cx: &'c mut Cx<'_>) -> Self {
         Self {
             host: cx.host,
@@ -35,7 +35,7 @@ impl<'c> Caller<'c> {
         }
     }
 
-    /// A request calls.
+    /// Returns the caller for a request, which runs no statement yet.
     pub fn request(
         host: &'static dyn Host,
         session: &'c mut SessionState,

@@ -35,8 +35,8 @@ pub use self::tpcc::{
     tpcc_json, tpcc_section, tpcc_text,
 };
 pub use ::tpcc::Scale;
-pub use calls::{Calls, calls};
 pub use bulk::{Bulk, BulkLap, DUCKDB, ROWS_MAX};
+pub use calls::{Calls, calls};
 pub use peer::{Kind, TdsServer};
 pub use report::{json, section, text};
 pub use run::{Race, Settings, run};

@@ -67,11 +67,8 @@ pub(crate) fn log_in_as(server: &Server, login: Login7) -> TcpStream {
     let options = Prelogin { encryption: Some(Wanted::NotSupported), ..Prelogin::default() };
     stream.write_all(&client::prelogin(&options)).expect("sent");
     response(&mut stream).expect("an answer to PRELOGIN");
-    let login = Login7 {
-        version_code: TdsVersion::V7_4.code(),
-        password: PASSWORD.to_owned(),
-        ..login
-    };
+    let login =
+        Login7 { version_code: TdsVersion::V7_4.code(), password: PASSWORD.to_owned(), ..login };
     stream.write_all(&client::login(&login)).expect("sent");
     let tokens = response(&mut stream).expect("an answer to LOGIN7");
     assert!(tokens.iter().any(|token| matches!(token, Token::LoginAck { .. })), "{tokens:?}");

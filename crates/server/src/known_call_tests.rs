@@ -1,7 +1,7 @@
 //! Tests that calls which repeat, whose names and parameters the server has worked out before
 //! (`connection/calls.rs`), notice whatever changes what they mean.
 //!
-//! One test, since it counts the calls that went the short way in a counter of the whole process.
+//! One test, since it counts the calls that took the known path in a counter of the whole process.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -74,7 +74,7 @@ fn of_errors(answer: &Answer) -> &[i32] {
     &answer.errors
 }
 
-/// Calls until the call goes the short way.
+/// Calls until the call takes the known path.
 fn warm(stream: &mut TcpStream) {
     let before = KNOWN_CALLS.load(Ordering::Relaxed);
     for number in 0..2_000 {
@@ -86,7 +86,7 @@ fn warm(stream: &mut TcpStream) {
     panic!("2,000 calls and none was known");
 }
 
-/// Runs `work`, and returns how many calls of it went the short way.
+/// Runs `work`, and returns how many calls of it took the known path.
 fn known(work: impl FnOnce()) -> u64 {
     let before = KNOWN_CALLS.load(Ordering::Relaxed);
     work();
@@ -133,7 +133,7 @@ fn values_differ(client: &mut TcpStream) {
         assert_eq!(answer.rows, [vec![Value::Null]]);
     });
     assert_eq!(count, 5);
-    // A value that has to be cut goes the long way; so does one after it that is as long as before.
+    // A value that has to be cut takes the general path; so does one after it that is as long as before.
     let count = known(|| {
         assert_eq!(send(client, usual(3, "abcdef")), answered(3, "abcd"));
         assert_eq!(send(client, usual(4, "abcdefg")), answered(4, "abcd"));
@@ -142,7 +142,8 @@ fn values_differ(client: &mut TcpStream) {
     // Two calls in one message: each has its own answer.
     warm(client);
     let both = usual(5, "five").call("dbo.p").input("@n", INT, &Value::Int(6));
-    let both = both.output("@twice", INT, &Value::Null).input("@text", TEXT, &Value::nvarchar("six"));
+    let both =
+        both.output("@twice", INT, &Value::Null).input("@text", TEXT, &Value::nvarchar("six"));
     let answer = send(client, both);
     assert_eq!(answer.rows, [vec![Value::nvarchar("five")], vec![Value::nvarchar("six")]]);
     assert_eq!(answer.status, [5, 6]);
@@ -150,7 +151,8 @@ fn values_differ(client: &mut TcpStream) {
 
 fn parameters_differ(client: &mut TcpStream) {
     warm(client);
-    let begun = || call("dbo.p").input("@n", INT, &Value::Int(8)).output("@twice", INT, &Value::Null);
+    let begun =
+        || call("dbo.p").input("@n", INT, &Value::Int(8)).output("@twice", INT, &Value::Null);
     let answer = send(client, begun());
     assert_eq!(answer, answered(8, "none"), "the default of what is left out");
     let text = Value::nvarchar("x");
@@ -165,7 +167,8 @@ fn parameters_differ(client: &mut TcpStream) {
     let wide = call("dbo.p").input("@n", big, &Value::BigInt(10));
     let wide = wide.output("@twice", big, &Value::Null).input("@text", TEXT, &text);
     assert_eq!(send(client, wide).outputs, [(1, "@twice".to_owned(), Value::BigInt(20))]);
-    let unasked = call("dbo.p").input("@n", INT, &Value::Int(11)).input("@twice", INT, &Value::Null);
+    let unasked =
+        call("dbo.p").input("@n", INT, &Value::Int(11)).input("@twice", INT, &Value::Null);
     assert_eq!(send(client, unasked.input("@text", TEXT, &text)).outputs, []);
     assert_eq!(send(client, usual(12, "back")), answered(12, "back"));
 }
@@ -176,7 +179,8 @@ fn errors_and_transactions(client: &mut TcpStream) {
         "CREATE OR ALTER PROCEDURE dbo.f @n int AS IF @n = 1 THROW 50001, 'one', 1 \
          IF @n = 2 BEGIN TRANSACTION IF @n = 3 SELECT 1 / 0 RETURN @n",
     );
-    let ask = |client: &mut TcpStream, n| send(client, call("dbo.f").input("@n", INT, &Value::Int(n)));
+    let ask =
+        |client: &mut TcpStream, n| send(client, call("dbo.f").input("@n", INT, &Value::Int(n)));
     for _ in 0..4 {
         assert_eq!(ask(client, 0).status, [0]);
     }
@@ -226,10 +230,7 @@ fn definitions_change(client: &mut TcpStream, admin: &mut TcpStream) {
 fn database_and_options_change(client: &mut TcpStream) {
     run(client, "CREATE DATABASE other");
     run(client, "USE other");
-    run(
-        client,
-        "CREATE PROCEDURE dbo.p @n int, @twice int OUTPUT, @text nvarchar(4) AS RETURN -5",
-    );
+    run(client, "CREATE PROCEDURE dbo.p @n int, @twice int OUTPUT, @text nvarchar(4) AS RETURN -5");
     run(client, "USE master");
     warm(client);
     run(client, "USE other");

@@ -5,7 +5,7 @@
 //! name means is the same for it: its own plan cache has the same procedure under the same key, and
 //! the key's parts (database, rights, options) are those of the session now. An ALTER or DROP, a
 //! permission that is taken away, a change of the database, of the principal or of SET options
-//! therefore lead to the long way, as they do for the plan cache.
+//! therefore lead to the general path, as they do for the plan cache.
 
 use std::sync::{Arc, Weak};
 
@@ -131,8 +131,7 @@ impl KnownCall {
         }
         let entry = session.caches.programs.take(self.key, session.catalog.version)?;
         let is_same = entry.procedure.as_ref().is_some_and(|procedure| {
-            std::ptr::eq(Arc::as_ptr(procedure), self.procedure.as_ptr())
-                && entry.text == self.name
+            std::ptr::eq(Arc::as_ptr(procedure), self.procedure.as_ptr()) && entry.text == self.name
         });
         if !is_same {
             self.leave(session, entry);
@@ -145,11 +144,6 @@ impl KnownCall {
     #[inline]
     pub fn leave(&self, session: &mut SessionState, entry: Entry) {
         session.caches.programs.put(self.key, entry);
-    }
-
-    /// Number of arguments.
-    pub fn count(&self) -> usize {
-        self.arguments.len()
     }
 
     /// Stores the value of an argument in its variable. Returns false if the value needs a
@@ -176,8 +170,7 @@ impl KnownCall {
 /// interpreter does; `None` if none are.
 fn fit(sent: &RpcParameter, parameter: &ParameterDef) -> Option<Fit> {
     let is_value = !sent.default && sent.table.is_none();
-    let is_variable =
-        parameter.table_type.is_none() && !parameter.cursor && parameter.ty.nullable;
+    let is_variable = parameter.table_type.is_none() && !parameter.cursor && parameter.ty.nullable;
     if !is_value || !is_variable || (sent.output && !parameter.output) {
         return None;
     }

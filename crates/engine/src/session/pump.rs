@@ -240,8 +240,8 @@ impl Session {
         crate::session::rpc::learn(&self.state, name, parameters)
     }
 
-    /// Begins a known call, whose values are then stored in what is returned. `None` if it has to go
-    /// the long way, by [`Session::rpc`].
+    /// Begins a known call, whose values are then stored in what is returned. `None` if it has to
+    /// take the general path, [`Session::rpc`].
     #[inline]
     pub fn enter_known(&mut self, known: &KnownCall) -> Option<Entered> {
         if request::watches_calls() {
@@ -250,7 +250,7 @@ impl Session {
         Entered::new(known, &mut self.state)
     }
 
-    /// Ends what [`Session::enter_known`] began: the call goes the long way.
+    /// Ends what [`Session::enter_known`] began: the call takes the general path.
     pub fn leave_known(&mut self, known: &KnownCall, entered: Entered) {
         entered.leave(known, &mut self.state);
     }
@@ -294,12 +294,7 @@ impl Session {
     }
 
     /// Ends an RPC and sends its final DONE.
-    fn end_rpc(
-        &mut self,
-        outcome: Result<(), Stop>,
-        more: bool,
-        sink: &mut Deferred<'_>,
-    ) -> Sent {
+    fn end_rpc(&mut self, outcome: Result<(), Stop>, more: bool, sink: &mut Deferred<'_>) -> Sent {
         let failed = outcome.is_err();
         self.end_request(outcome, sink)?;
         sink.done(Done {

@@ -8,9 +8,7 @@ use types::{DataType, Msg, Value};
 use crate::catalog::ProcedureDef;
 use crate::host::HOST;
 use crate::plan::program::Program;
-use crate::session::{
-    Entry, KnownCall, ProgramKey, Rpc, RpcParameter, RpcTarget, SessionState,
-};
+use crate::session::{Entry, KnownCall, ProgramKey, Rpc, RpcParameter, RpcTarget, SessionState};
 use crate::sink::{ColumnInfo, ResultSink, Traits};
 use ::executor::{Cx, Frame};
 use ::procedures::{enter_named, find, find_by_id, find_of_drivers};
@@ -179,14 +177,14 @@ impl Entered {
         Some(Self { entry, variables })
     }
 
-    /// Gives back what was taken, for a call that goes the long way.
+    /// Gives back what was taken, for a call that takes the general path.
     pub(crate) fn leave(self, known: &KnownCall, session: &mut SessionState) {
         known.leave(session, self.entry);
         session.caches.scratch.keep_variables(self.variables);
     }
 
     /// Stores the value of an argument. Returns false if the value needs a conversion: then the call
-    /// must go the long way.
+    /// must take the general path.
     #[inline]
     pub fn put(&mut self, known: &KnownCall, argument: usize, value: Value) -> bool {
         known.put(argument, value, &mut self.variables)

@@ -16,10 +16,10 @@ const PLACES: usize = 16;
 const NAME_BYTES_MAX: usize = 512;
 /// The most parameters of a call that is cached.
 const PARAMETERS_MAX: usize = 32;
-/// Most calls that go the long way before a call is worked out again.
+/// Most calls that take the general path before a call is worked out again.
 const PENALTY_MAX: u32 = 1_023;
 
-/// Number of calls that went the short way.
+/// Number of calls that took the known path.
 #[cfg(test)]
 pub(crate) static KNOWN_CALLS: sos::sync::AtomicU64 = sos::sync::AtomicU64::new(0);
 
@@ -32,7 +32,7 @@ pub(crate) struct Calls {
 /// A name and what is known of its call.
 #[derive(Default)]
 struct Place {
-    /// UTF-16LE, as sent.
+    /// The name in UTF-16LE, as clients sent it.
     name: Vec<u8>,
     known: Option<Box<Known>>,
     /// Calls to wait before it is worked out, and for how many the next time.
@@ -75,14 +75,14 @@ impl Calls {
         self.keep(known);
     }
 
-    /// Returns what was moved out, for a call that goes the long way this time.
+    /// Returns what was moved out, for a call that takes the general path this time.
     #[inline]
     pub(super) fn keep(&mut self, known: Box<Known>) {
         let place = known.place;
         self.places[place].known = Some(known);
     }
 
-    /// Counts a call that goes the long way; returns whether to work it out after it has run.
+    /// Counts a call that takes the general path; returns whether to work it out after it has run.
     pub(super) fn wants(&mut self, name: &[u8], database: &str) -> bool {
         if name.len() > NAME_BYTES_MAX {
             return false;

@@ -185,7 +185,7 @@ impl Execution<'_> {
     }
 
     /// Runs a call of which all is known, if it is the same for this session and its parameters are
-    /// those of the known call. `None` if it has to go the long way; then nothing has been read.
+    /// those of the known call. `None` if it has to take the general path; then nothing has been read.
     fn call_known(
         &mut self,
         known: Box<Known>,

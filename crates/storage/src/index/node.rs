@@ -121,8 +121,8 @@ pub(super) fn prefix(key: &[u8]) -> Prefix {
     Prefix { first: class << 62 | start >> 2, second: start << 62 | next >> 2 }
 }
 
-/// Returns the words of a key in a node whose words skip `common` bytes. The first word is of the start
-/// all the same: it is the same for all keys of the node.
+/// Returns the words of a key in a node whose words skip `common` bytes. The first word is that of the
+/// whole key, which all keys of the node have.
 fn start_of(key: &[u8], common: usize) -> Prefix {
     let start = prefix(key);
     match key.get(common..) {
