@@ -28,17 +28,7 @@ pub use once::{Kept, keep, kept};
 /// # Errors
 /// Errors of arithmetic (8115, 8134), conversion (245, 8114 and others), functions and subqueries
 /// (512).
-#[inline]
 pub fn eval(expr: &Expr, cx: &mut Cx<'_>) -> Result<Value> {
-    match in_place(expr, cx) {
-        Some(value) => Ok(value.clone()),
-        None => compute(expr, cx),
-    }
-}
-
-/// Evaluates an expression that is not in place. Apart from [`eval`], since a constant, a variable or
-/// a column needs none of its stack.
-fn compute(expr: &Expr, cx: &mut Cx<'_>) -> Result<Value> {
     match &expr.kind {
         ExprKind::Constant(value) => Ok(value.clone()),
         ExprKind::Variable(slot) => Ok(cx.frame.variables[slot.0 as usize].clone()),
