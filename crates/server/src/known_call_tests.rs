@@ -15,8 +15,17 @@ use crate::Server;
 use crate::connection::KNOWN_CALLS;
 use crate::containment::{PASSWORD, batch, errors, log_in, log_in_as, response, server};
 
-const INT: ColumnType = ColumnType::nullable(DataType::Int);
-const TEXT: ColumnType = ColumnType::nullable(DataType::NVarChar(Length::Limited(10)));
+fn int() -> ColumnType {
+    ColumnType::nullable(DataType::Int)
+}
+
+fn big() -> ColumnType {
+    ColumnType::nullable(DataType::BigInt)
+}
+
+fn text() -> ColumnType {
+    ColumnType::nullable(DataType::NVarChar(Length::Limited(10)))
+}
 
 /// What a call was answered with.
 #[derive(Debug, Default, PartialEq)]
@@ -53,12 +62,11 @@ fn call(name: &str) -> RpcBuilder {
 }
 
 /// The usual call: doubles a number, and repeats a text.
-fn usual(number: i32, text: &str) -> RpcBuilder {
-    call("dbo.p").input("@n", INT, &Value::Int(number)).output("@twice", INT, &Value::Null).input(
-        "@text",
-        TEXT,
-        &Value::nvarchar(text),
-    )
+fn usual(number: i32, value: &str) -> RpcBuilder {
+    call("dbo.p")
+        .input("@n", int(), &Value::Int(number))
+        .output("@twice", int(), &Value::Null)
+        .input("@text", text(), &Value::nvarchar(value))
 }
 
 fn answered(number: i32, text: &str) -> Answer {
@@ -127,8 +135,9 @@ fn values_differ(client: &mut TcpStream) {
         for number in [7, -1, 0, i32::MAX / 2] {
             assert_eq!(send(client, usual(number, "abc")), answered(number, "abc"));
         }
-        let null = call("dbo.p").input("@n", INT, &Value::Null).output("@twice", INT, &Value::Null);
-        let answer = send(client, null.input("@text", TEXT, &Value::Null));
+        let null =
+            call("dbo.p").input("@n", int(), &Value::Null).output("@twice", int(), &Value::Null);
+        let answer = send(client, null.input("@text", text(), &Value::Null));
         assert_eq!(answer.outputs, [(1, "@twice".to_owned(), Value::Null)]);
         assert_eq!(answer.rows, [vec![Value::Null]]);
     });
@@ -141,9 +150,9 @@ fn values_differ(client: &mut TcpStream) {
     assert_eq!(count, 0);
     // Two calls in one message: each has its own answer.
     warm(client);
-    let both = usual(5, "five").call("dbo.p").input("@n", INT, &Value::Int(6));
+    let both = usual(5, "five").call("dbo.p").input("@n", int(), &Value::Int(6));
     let both =
-        both.output("@twice", INT, &Value::Null).input("@text", TEXT, &Value::nvarchar("six"));
+        both.output("@twice", int(), &Value::Null).input("@text", text(), &Value::nvarchar("six"));
     let answer = send(client, both);
     assert_eq!(answer.rows, [vec![Value::nvarchar("five")], vec![Value::nvarchar("six")]]);
     assert_eq!(answer.status, [5, 6]);
@@ -152,24 +161,23 @@ fn values_differ(client: &mut TcpStream) {
 fn parameters_differ(client: &mut TcpStream) {
     warm(client);
     let begun =
-        || call("dbo.p").input("@n", INT, &Value::Int(8)).output("@twice", INT, &Value::Null);
+        || call("dbo.p").input("@n", int(), &Value::Int(8)).output("@twice", int(), &Value::Null);
     let answer = send(client, begun());
     assert_eq!(answer, answered(8, "none"), "the default of what is left out");
-    let text = Value::nvarchar("x");
-    let more = begun().input("@text", TEXT, &text).input("@more", INT, &Value::Int(1));
-    assert_eq!(of_errors(&send(client, more)), [8144]);
-    let other = begun().input("@other", TEXT, &text);
+    let x = Value::nvarchar("x");
+    let more = begun().input("@text", text(), &x).input("@more", int(), &Value::Int(1));
+    assert_eq!(of_errors(&send(client, more)), [8145]);
+    let other = begun().input("@other", text(), &x);
     assert_eq!(of_errors(&send(client, other)), [8145]);
-    let swapped = call("dbo.p").input("@text", TEXT, &Value::nvarchar("swap"));
-    let swapped = swapped.output("@twice", INT, &Value::Null).input("@n", INT, &Value::Int(9));
+    let swapped = call("dbo.p").input("@text", text(), &Value::nvarchar("swap"));
+    let swapped = swapped.output("@twice", int(), &Value::Null).input("@n", int(), &Value::Int(9));
     assert_eq!(send(client, swapped), answered(9, "swap"));
-    let big = ColumnType::nullable(DataType::BigInt);
-    let wide = call("dbo.p").input("@n", big, &Value::BigInt(10));
-    let wide = wide.output("@twice", big, &Value::Null).input("@text", TEXT, &text);
+    let wide = call("dbo.p").input("@n", big(), &Value::BigInt(10));
+    let wide = wide.output("@twice", big(), &Value::Null).input("@text", text(), &x);
     assert_eq!(send(client, wide).outputs, [(1, "@twice".to_owned(), Value::BigInt(20))]);
     let unasked =
-        call("dbo.p").input("@n", INT, &Value::Int(11)).input("@twice", INT, &Value::Null);
-    assert_eq!(send(client, unasked.input("@text", TEXT, &text)).outputs, []);
+        call("dbo.p").input("@n", int(), &Value::Int(11)).input("@twice", int(), &Value::Null);
+    assert_eq!(send(client, unasked.input("@text", text(), &x)).outputs, []);
     assert_eq!(send(client, usual(12, "back")), answered(12, "back"));
 }
 
@@ -180,7 +188,7 @@ fn errors_and_transactions(client: &mut TcpStream) {
          IF @n = 2 BEGIN TRANSACTION IF @n = 3 SELECT 1 / 0 RETURN @n",
     );
     let ask =
-        |client: &mut TcpStream, n| send(client, call("dbo.f").input("@n", INT, &Value::Int(n)));
+        |client: &mut TcpStream, n| send(client, call("dbo.f").input("@n", int(), &Value::Int(n)));
     for _ in 0..4 {
         assert_eq!(ask(client, 0).status, [0]);
     }
@@ -244,7 +252,7 @@ fn database_and_options_change(client: &mut TcpStream) {
          IF NULL + N'a' IS NULL RETURN 1 ELSE RETURN 2",
     );
     let ask = |client: &mut TcpStream| {
-        let answer = send(client, call("dbo.o").input("@n", INT, &Value::Int(0)));
+        let answer = send(client, call("dbo.o").input("@n", int(), &Value::Int(0)));
         assert_eq!(answer.errors, [], "{answer:?}");
         answer.status
     };
@@ -288,7 +296,7 @@ fn temporary_procedures(server: &Server) {
         let mut client = log_in(server);
         run(&mut client, &format!("CREATE PROCEDURE #t @n int AS RETURN {number}"));
         for _ in 0..4 {
-            let answer = send(&mut client, call("#t").input("@n", INT, &Value::Int(0)));
+            let answer = send(&mut client, call("#t").input("@n", int(), &Value::Int(0)));
             assert_eq!(answer.status, [number]);
         }
     }
