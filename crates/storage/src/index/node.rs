@@ -73,27 +73,11 @@ pub(super) struct Node {
     /// The first word of each key's [`Prefix`], which decides most comparisons.
     prefixes: [AtomicU64; ITEMS],
     /// The second word, which decides nearly all others: keys of several columns often start alike
-    /// in a whole leaf, and an item is a separate cache line. With `common` it is the one behind
-    /// these bytes.
+    /// in a whole leaf, and an item is a separate cache line.
     seconds: [AtomicU64; ITEMS],
-    /// How many bytes at their start all keys of the node have in common; 0 if they are fewer than
-    /// [`COMMON_MIN`], and in a node that was never split.
-    common: AtomicU32,
     items: [AtomicPtr<Item>; ITEMS],
     /// One more child than there are items; empty in a leaf.
     children: Box<[AtomicPtr<Node>]>,
-}
-
-/// The fewest common bytes that are skipped: two words reach as far.
-const COMMON_MIN: usize = if cfg!(any(test, shuttle)) { 1 } else { 16 };
-
-/// How a probe compares with the words of a node.
-#[derive(Clone, Copy)]
-enum Wanted {
-    /// Its own words decide, as far as they reach.
-    Words(Prefix),
-    /// It does not start as all keys of the node do, and is smaller or larger than all of them.
-    Outside(Order),
 }
 
 /// The start of a key as two numbers, which compare as the keys do as far as they reach.
@@ -121,26 +105,6 @@ pub(super) fn prefix(key: &[u8]) -> Prefix {
     Prefix { first: class << 62 | start >> 2, second: start << 62 | next >> 2 }
 }
 
-/// Returns the words of a key in a node whose words skip `common` bytes. The first word is that of the
-/// whole key, which all keys of the node have.
-fn start_of(key: &[u8], common: usize) -> Prefix {
-    let start = prefix(key);
-    match key.get(common..) {
-        Some(rest) if common > 0 => Prefix { second: word(rest).0, ..start },
-        _ => start,
-    }
-}
-
-/// Returns at how many bytes two keys start alike.
-fn common_bytes(one: &[u8], other: &[u8]) -> usize {
-    one.iter().zip(other).take_while(|(a, b)| a == b).count()
-}
-
-/// Returns how many of the bytes in common are skipped.
-fn skipped(common: usize) -> usize {
-    if common < COMMON_MIN { 0 } else { common }
-}
-
 /// Returns the first eight bytes as a number, filled with zeros, and the bytes after them.
 fn word(bytes: &[u8]) -> (u64, &[u8]) {
     match bytes.split_first_chunk::<8>() {
@@ -161,7 +125,6 @@ impl Node {
             turns: Turns::default(),
             prefixes: std::array::from_fn(|_| AtomicU64::new(0)),
             seconds: std::array::from_fn(|_| AtomicU64::new(0)),
-            common: AtomicU32::new(0),
             items: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
             children,
         }
@@ -194,7 +157,6 @@ impl Node {
             count += 1;
         }
         leaf.set_count(count);
-        leaf.find_common();
         leaf
     }
 
@@ -213,7 +175,6 @@ impl Node {
             count += 1;
         }
         node.set_count(count - 1);
-        node.find_common();
         node
     }
 
@@ -263,52 +224,7 @@ impl Node {
     fn set_item(&self, position: usize, item: *mut Item) {
         // SAFETY: the writer's own item, or one it moves within nodes that it has latched.
         let key = unsafe { &*item }.key.as_slice();
-        let words = start_of(key, self.common());
-        self.put_item(position, words, item);
-    }
-
-    /// Returns the number of bytes that all keys have in common, as far as words skip them.
-    fn common(&self) -> usize {
-        usize::try_from(self.common.load(Ordering::Relaxed)).unwrap_or(0)
-    }
-
-    /// Sets the number of bytes that the words of a node skip, and computes these again. Only for a
-    /// node that is latched, or that no other thread has; readers of a latched one start again.
-    fn set_common(&self, common: usize) {
-        if common == self.common() {
-            return;
-        }
-        self.common.store(u32::try_from(common).unwrap_or(0), Ordering::Relaxed);
-        for at in 0..self.count() {
-            let item = self.items[at].load(Ordering::Relaxed);
-            self.set_item(at, item);
-        }
-    }
-
-    /// Looks up how many bytes the first and the last key have in common: as keys are sorted, all
-    /// others have them too.
-    fn find_common(&self) {
-        let count = self.count();
-        let ends = (count > 1).then(|| (self.item(0), self.item(count - 1)));
-        if let Some((Ok(first), Ok(last))) = ends {
-            self.set_common(skipped(common_bytes(&first.key, &last.key)));
-        }
-    }
-
-    /// Makes room among the common bytes for a key that does not have all of them, before it is
-    /// inserted into a latched node.
-    fn admit(&self, key: &[u8]) {
-        let common = self.common();
-        if common == 0 {
-            return;
-        }
-        let left = match self.count() {
-            0 => 0,
-            _ => self.item(0).map_or(0, |any| common_bytes(&any.key, key)),
-        };
-        if left < common {
-            self.set_common(skipped(left));
-        }
+        self.put_item(position, prefix(key), item);
     }
 
     fn put_item(&self, position: usize, prefix: Prefix, item: *mut Item) {
@@ -319,7 +235,7 @@ impl Node {
     }
 
     /// Copies an item within latched nodes, with its prefix: its key is not read, since that is in
-    /// another cache line. Both nodes skip as many bytes.
+    /// another cache line.
     fn copy_item(&self, position: usize, source: &Self, from: usize) {
         let prefix = Prefix {
             first: source.prefixes[from].load(Ordering::Relaxed),
@@ -330,60 +246,34 @@ impl Node {
 
     /// Returns how many items are smaller than `probe`, or not larger with [`Stop::Behind`].
     pub(super) fn seek(&self, probe: Probe<'_>, stop: Stop) -> Result<usize, Torn> {
-        let count = self.count();
-        if count == 0 {
-            return Ok(0);
-        }
-        match self.wanted(probe)? {
-            Wanted::Words(words) => self.seek_within((probe, words), stop, (0, count)),
-            Wanted::Outside(order) => Ok(if order == Order::Less { 0 } else { count }),
-        }
+        self.seek_within(probe, stop, (0, self.count()))
     }
 
     /// As [`Node::seek`], for a writer: looks at the last item first, since new keys often rise, and
     /// then at the first, since old ones often leave in their order.
     pub(super) fn seek_from_ends(&self, probe: Probe<'_>, stop: Stop) -> Result<usize, Torn> {
+        let wanted = prefix(probe.key);
         let count = self.count();
         if count < 2 {
             return self.seek(probe, stop);
         }
-        let wanted = match self.wanted(probe)? {
-            Wanted::Words(words) => words,
-            Wanted::Outside(order) => return Ok(if order == Order::Less { 0 } else { count }),
-        };
         if self.is_before(count - 1, (probe, wanted), stop)? {
             return Ok(count);
         }
         if !self.is_before(0, (probe, wanted), stop)? {
             return Ok(0);
         }
-        self.seek_within((probe, wanted), stop, (1, count - 1))
-    }
-
-    /// Returns how the probe compares with the words of the node. Reads an item only in a node whose
-    /// words skip bytes.
-    #[inline]
-    fn wanted(&self, probe: Probe<'_>) -> Result<Wanted, Torn> {
-        let common = self.common();
-        if common == 0 {
-            return Ok(Wanted::Words(prefix(probe.key)));
-        }
-        let any = self.item(0)?.key.as_slice();
-        // A reader that meets a writer may find less.
-        let start = any.get(..common).ok_or(Torn)?;
-        if probe.key.starts_with(start) {
-            return Ok(Wanted::Words(start_of(probe.key, common)));
-        }
-        Ok(Wanted::Outside(probe.key.cmp(start)))
+        self.seek_within(probe, stop, (1, count - 1))
     }
 
     /// Finds the place of `probe` between two positions.
     fn seek_within(
         &self,
-        (probe, wanted): (Probe<'_>, Prefix),
+        probe: Probe<'_>,
         stop: Stop,
         (mut low, mut high): (usize, usize),
     ) -> Result<usize, Torn> {
+        let wanted = prefix(probe.key);
         while low < high {
             let middle = low + (high - low) / 2;
             if self.is_before(middle, (probe, wanted), stop)? {
@@ -421,8 +311,6 @@ impl Node {
 
     /// Inserts an item, and in an inner node the child behind it. The node is latched and not full.
     pub(super) fn insert(&self, position: usize, item: *mut Item, right: *mut Self) {
-        // SAFETY: the writer's own item.
-        self.admit(unsafe { &*item }.key.as_slice());
         let count = self.count();
         for at in (position..count).rev() {
             self.copy_item(at + 1, self, at);
@@ -473,18 +361,15 @@ impl Node {
         let middle = count / 2;
         let right = if self.is_leaf() { Self::leaf() } else { Self::inner() };
         let separator = self.items[middle - 1].load(Ordering::Relaxed);
-        right.common.store(self.common.load(Ordering::Relaxed), Ordering::Relaxed);
         for at in middle..count {
             right.copy_item(at - middle, self, at);
         }
         right.set_count(count - middle);
-        right.find_common();
         if self.is_leaf() {
             // SAFETY: an item of the latched node exists; a leaf keeps it: the separator copies.
             let separator = unsafe { &*separator };
             let separator = Box::into_raw(booked(|| Box::new(separator.copy())));
             self.set_count(middle);
-            self.find_common();
             return (separator, Box::into_raw(booked(|| Box::new(right))));
         }
         for at in middle..=count {
@@ -493,7 +378,6 @@ impl Node {
         }
         // An inner node gives its separator to the parent.
         self.set_count(middle - 1);
-        self.find_common();
         (separator, Box::into_raw(booked(|| Box::new(right))))
     }
 
