@@ -42,7 +42,7 @@ fn start(plan: &Plan) -> Result<Vec<Figure>> {
     }
     Ok(vec![
         Figure::new("start to ready line", 50.0, "ms", &times),
-        Figure::new("resident when idle", 30.0, "MB", &weights),
+        Figure::new("resident when idle", 20.0, "MB", &weights),
     ])
 }
 

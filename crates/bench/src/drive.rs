@@ -15,7 +15,7 @@ use tds::client::{ClientSettings, batch};
 
 use crate::setup::{Schedulers, connect, login, start_clearway};
 use crate::work::{CONNECTIONS, REQUESTS_PER_CONNECTION, Work};
-use crate::{Plan, cache, say, session};
+use crate::{Plan, cache, keys, say, session};
 
 /// The statement that marks the beginning and the end for the tool: no measured request runs it.
 const MARK: &str = "DBCC USEROPTIONS";
@@ -29,7 +29,7 @@ pub(crate) struct DriveArguments {
     /// Folder of session_state.sql and cache.sql
     #[arg(long, value_name = "FOLDER", default_value = "tests/workloads")]
     workloads: PathBuf,
-    /// Name of the work in the benchmark's table: session read, or cache GET, sliding
+    /// Name of the work in the benchmark's table: session read, or cache GET, sliding, or race get, race set, race counter
     #[arg(long, value_name = "TEXT")]
     work: String,
     /// Requests of each of the 64 connections
@@ -69,6 +69,10 @@ fn prepare(plan: &Plan, server: &ServerProcess, name: &str) -> Result<Work> {
     let sessions = [session::read(), session::save(), session::reset()];
     if let Some(work) = sessions.into_iter().find(|work| work.name == name) {
         session::prepare(plan, server)?;
+        return Ok(work);
+    }
+    if let Some(work) = keys::works().into_iter().find(|work| work.name == name) {
+        keys::prepare(server)?;
         return Ok(work);
     }
     let caches = cache::prepare(plan, server)?;

@@ -8,7 +8,7 @@ use clap::Args;
 use load::Result;
 
 use crate::pairs::{self, Booked, Contender, Cost, PairArguments};
-use crate::{Plan, machine, page, say, write};
+use crate::{Plan, keys, machine, page, say, write};
 
 /// The most that the ledger may cost, as a share of the CPU per request.
 const COST_MAX: f64 = 0.01;
@@ -35,6 +35,9 @@ pub(crate) struct CostArguments {
     /// Only workloads whose name contains this
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
+    /// Also get, set and counter of clearway race
+    #[arg(long)]
+    keys: bool,
     /// Where to write the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -49,7 +52,11 @@ pub(crate) fn run(arguments: &CostArguments) -> Result<ExitCode> {
     let without = Plan::of_server(Some(&arguments.without), &arguments.workloads)
         .map_err(|what| format!("{what}: make bench-ledger builds it"))?;
     let costs_of = |what, asked_max| -> Vec<Cost> {
-        let works = pairs::works().into_iter().map(|work| Cost::new(what, work.name, asked_max));
+        let more = if arguments.keys { keys::works() } else { Vec::new() };
+        let works = pairs::works()
+            .into_iter()
+            .chain(more)
+            .map(|work| Cost::new(what, work.name, asked_max));
         works.filter(|cost| cost.work.contains(&arguments.only)).collect()
     };
     let mut ledger = costs_of("the ledger", COST_MAX);

@@ -14,6 +14,7 @@ mod duckdb;
 mod durable;
 mod events;
 mod hashbytes;
+mod keys;
 mod ledger_cost;
 mod locks;
 mod machine;

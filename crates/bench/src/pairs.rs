@@ -17,7 +17,7 @@ use load::{Generator, Idle, Result, Script, ServerProcess};
 use crate::report::median;
 use crate::setup::{apart, clearway, connect, login, run_batches};
 use crate::work::{CONNECTIONS, REQUESTS_PER_CONNECTION, Work};
-use crate::{Plan, machine, session};
+use crate::{Plan, keys, machine, session};
 
 /// Time before the first block, in which plans are made and caches filled.
 const WARM_UP: Duration = Duration::from_millis(100);
@@ -99,9 +99,13 @@ pub(crate) fn run_pair(
             ([with.start()?, second], [1, 0, 0, 1])
         }
     };
+    if costs.iter().any(|cost| keys::works().iter().any(|work| work.name == cost.work)) {
+        servers.iter().try_for_each(keys::prepare)?;
+    }
     let window = Duration::from_millis(arguments.window_ms);
     for cost in costs {
-        let Some(work) = works().into_iter().find(|work| work.name == cost.work) else { continue };
+        let work = works().into_iter().chain(keys::works()).find(|work| work.name == cost.work);
+        let Some(work) = work else { continue };
         let per_connection = REQUESTS_PER_CONNECTION.min(work.measured.requests.len());
         let mut sides = [Side::open(&servers[0], &work)?, Side::open(&servers[1], &work)?];
         let script = Script::new(work.measured.requests, per_connection);

@@ -39,7 +39,7 @@ pub(crate) fn prepare(plan: &Plan, server: &ServerProcess) -> Result<()> {
 pub(crate) fn read() -> Work {
     Work {
         name: "session read",
-        ratio_max: 2.0,
+        ratio_max: 1.5,
         database: DATABASE,
         measured: reads(SEED_MADE),
         after: None,
@@ -62,7 +62,7 @@ pub(crate) fn save() -> Work {
     };
     Work {
         name: "session write",
-        ratio_max: 2.0,
+        ratio_max: 1.4,
         database: DATABASE,
         measured: Asked { requests: (0..ROWS).map(request).collect(), check: Box::new(check) },
         after: Some(reads(SEED_SAVED)),
@@ -77,7 +77,7 @@ pub(crate) fn reset() -> Work {
     };
     Work {
         name: "sp_reset_connection",
-        ratio_max: 1.4,
+        ratio_max: 1.1,
         database: DATABASE,
         measured: Asked {
             requests: vec![call("sp_reset_connection").finish()],

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tsql::ast::{Statement, StatementKind};
 use types::{DataType, Error, Msg};
 
-use crate::{Stop, enter, transactions};
+use crate::{Caller, Stop, enter, transactions};
 use ::catalog::ModuleDef;
 use ::ddl::event::{Occurrence, occurrences};
 use ::executor::{Cx, Frame};
@@ -125,7 +125,7 @@ fn run(trigger: &Arc<ModuleDef>, data: &str, cx: &mut Cx<'_>) -> Result<(), Stop
     let called = Called::routine(trigger, RoutineKind::Trigger);
     let entered = emit::statement::module_start(session, called);
     let outer_options = session.options.enter_module(trigger.options);
-    let outcome = enter(&program, &trigger.name, &mut frame, cx);
+    let outcome = enter(&program, &trigger.name, &mut frame, &mut Caller::statement(cx));
     let session = &mut *cx.session;
     session.options.enter_module(outer_options);
     emit::statement::module_end(session, called, &entered);

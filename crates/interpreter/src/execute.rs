@@ -9,7 +9,7 @@ use types::value::ColumnType;
 use types::{DataType, Error, Length, Mode, Msg, Value};
 
 use crate::parameter_default::parameter_default;
-use crate::{Runner, Stop, enter, report_scope};
+use crate::{Caller, Runner, Stop, enter, report_scope};
 use ::catalog::name::Name;
 use ::catalog::security::Owner;
 use ::catalog::{ParameterDef, ProcedureDef};
@@ -256,29 +256,30 @@ const ENDED_BY_ERROR: i32 = -6;
 ///
 /// # Errors
 /// 217 for too deep nesting; otherwise a stop that ends the caller's batch too.
-pub fn invoke(call: &mut Invocation, cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let transactions = cx.session.transaction.count;
+pub fn invoke(call: &mut Invocation, caller: &mut Caller<'_>) -> Result<i32, Stop> {
+    let session = &mut *caller.session;
+    let transactions = session.transaction.count;
     call.frame.procedure_id = call.procedure.id;
     let of = &call.procedure;
-    let switched = cx.session.enter_module(of.database_id, of.execute_as);
+    let switched = session.enter_module(of.database_id, of.execute_as);
     let called = emit::statement::Called::procedure(of);
-    let entered = emit::statement::module_start(cx.session, called);
-    let outer = cx.session.options.enter_module(of.options);
-    let outcome = enter(&call.program, &of.name, &mut call.frame, cx);
-    cx.session.options.enter_module(outer);
-    emit::statement::module_end(cx.session, called, &entered);
-    cx.session.identity.leave_module(switched);
+    let entered = emit::statement::module_start(session, called);
+    let outer = session.options.enter_module(of.options);
+    let outcome = enter(&call.program, &of.name, &mut call.frame, caller);
+    let session = &mut *caller.session;
+    session.options.enter_module(outer);
+    emit::statement::module_end(session, called, &entered);
+    session.identity.leave_module(switched);
     let status = match outcome {
         // An unresolved name ends the procedure, not its caller.
         Err(Stop::Scope) => ENDED_BY_ERROR,
         other => other?,
     };
-    let session = &*cx.session;
     if session.transaction.count != transactions && session.request.try_depth == 0 {
         let (before, after) = (i64::from(transactions), i64::from(session.transaction.count));
         let warning = Error::from(Msg::TransactionCountMismatch(before, after)).with_state(2);
-        let line = cx.session.request.line;
-        cx.sink.message(&warning.at_line(line).in_procedure(&call.procedure.name))?;
+        let line = session.request.line;
+        caller.sink.message(&warning.at_line(line).in_procedure(&call.procedure.name))?;
     }
     Ok(status)
 }
@@ -405,7 +406,7 @@ impl Runner<'_> {
         let program = ::compile::take_program_of(cx.session, &procedure)?;
         let mut places = Vec::new();
         let mut call = Invocation::bind(cx.session, procedure, program, arguments, &mut places)?;
-        let outcome = invoke(&mut call, cx);
+        let outcome = invoke(&mut call, &mut Caller::statement(cx));
         if outcome.is_ok() {
             crate::cursor::hand_over(&mut call, (arguments, &places), cx);
         }
@@ -500,7 +501,7 @@ pub(crate) fn run_text(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
         Err(stop) => return Err(stop),
     };
     let mut frame = Frame::for_program(cx.session, &program)?;
-    scope_ended(enter(&program, "", &mut frame, cx))
+    scope_ended(enter(&program, "", &mut frame, &mut Caller::statement(cx)))
 }
 
 /// An error that ends a batch of dynamic SQL does not end its caller.

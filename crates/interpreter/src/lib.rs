@@ -83,7 +83,7 @@ pub use execute::{
     Invocation, as_declared, check_execute, convert_argument, find_parameter, invoke, not_found,
     resolve_procedure,
 };
-pub use level::{enter, report_scope};
+pub use level::{Caller, enter, report_scope};
 pub use utility::interrupted;
 
 /// Deepest nesting of procedures, functions and triggers: error 217 beyond.

@@ -7,7 +7,7 @@ use storage::RowImage;
 use types::row::RowBuffer;
 use types::{Error, Msg, Result, Value};
 
-use crate::{Stop, enter};
+use crate::{Caller, Stop, enter};
 use ::catalog::{ModuleDef, TableDef, TableRows};
 use ::executor::fault::{self, Interruption};
 use ::executor::{Cx, Frame};
@@ -47,7 +47,7 @@ pub fn run(
     let entered = emit::statement::module_start(cx.session, called);
     let outer = cx.session.options.enter_module(trigger.options);
     let statement = cx.session.accounting.meter.live().statement();
-    let outcome = enter(&program, &trigger.name, &mut frame, cx);
+    let outcome = enter(&program, &trigger.name, &mut frame, &mut Caller::statement(cx));
     // What follows belongs to the statement that has fired the trigger.
     cx.session.accounting.meter.resume(statement);
     cx.session.options.enter_module(outer);

@@ -18,7 +18,7 @@ use ::session::instance::SessionCounter;
 use ::session::{Entry, Reset, SessionState};
 use interpreter::as_declared;
 use interpreter::parameter_default::parameter_default as evaluate_default;
-use interpreter::{Argument, Stop, convert_argument, enter, report_scope};
+use interpreter::{Argument, Caller, Stop, convert_argument, enter, report_scope};
 
 pub(crate) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_executesql", id: 10, run: execute_sql },
@@ -175,7 +175,7 @@ pub(crate) fn run_prepared(
             return Err(stop);
         }
     };
-    let outcome = match enter(&entry.program, "", &mut frame, cx) {
+    let outcome = match enter(&entry.program, "", &mut frame, &mut Caller::statement(cx)) {
         Err(Stop::Scope) => Ok(cx.session.last.error),
         other => other,
     };

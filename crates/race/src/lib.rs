@@ -17,6 +17,7 @@
 
 mod book;
 mod bulk;
+mod calls;
 mod client;
 mod common;
 mod duckdb;
@@ -35,6 +36,7 @@ pub use self::tpcc::{
 };
 pub use ::tpcc::Scale;
 pub use bulk::{Bulk, BulkLap, DUCKDB, ROWS_MAX};
+pub use calls::{Calls, calls};
 pub use peer::{Kind, TdsServer};
 pub use report::{json, section, text};
 pub use run::{Race, Settings, run};

@@ -17,9 +17,9 @@ use crate::options::{Certificate, Encryption, Limits, LockMode, Options};
 
 /// The text of the batch that panics.
 pub(crate) const PANIC: &str = "CLEARWAY TEST PANIC";
-const PASSWORD: &str = "Secret-Word1";
+pub(crate) const PASSWORD: &str = "Secret-Word1";
 
-fn server() -> Server {
+pub(crate) fn server() -> Server {
     let options = Options {
         address: IpAddr::from(Ipv4Addr::LOCALHOST),
         port: 0,
@@ -42,7 +42,7 @@ fn server() -> Server {
 }
 
 /// Reads and decodes a response; `None` at the end of the connection.
-fn response(stream: &mut TcpStream) -> Option<Vec<Token>> {
+pub(crate) fn response(stream: &mut TcpStream) -> Option<Vec<Token>> {
     let mut reader = MessageReader::new();
     let mut buffer = [0; 4096];
     loop {
@@ -56,31 +56,32 @@ fn response(stream: &mut TcpStream) -> Option<Vec<Token>> {
     }
 }
 
-fn log_in(server: &Server) -> TcpStream {
+pub(crate) fn log_in(server: &Server) -> TcpStream {
+    log_in_as(server, Login7 { user: "sa".to_owned(), ..Login7::default() })
+}
+
+/// Logs in with the password of all tests.
+pub(crate) fn log_in_as(server: &Server, login: Login7) -> TcpStream {
     let mut stream = TcpStream::connect(server.address()).expect("the server listens");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a socket");
     let options = Prelogin { encryption: Some(Wanted::NotSupported), ..Prelogin::default() };
     stream.write_all(&client::prelogin(&options)).expect("sent");
     response(&mut stream).expect("an answer to PRELOGIN");
-    let login = Login7 {
-        version_code: TdsVersion::V7_4.code(),
-        user: "sa".to_owned(),
-        password: PASSWORD.to_owned(),
-        ..Login7::default()
-    };
+    let login =
+        Login7 { version_code: TdsVersion::V7_4.code(), password: PASSWORD.to_owned(), ..login };
     stream.write_all(&client::login(&login)).expect("sent");
     let tokens = response(&mut stream).expect("an answer to LOGIN7");
     assert!(tokens.iter().any(|token| matches!(token, Token::LoginAck { .. })), "{tokens:?}");
     stream
 }
 
-fn batch(stream: &mut TcpStream, text: &str) -> Option<Vec<Token>> {
+pub(crate) fn batch(stream: &mut TcpStream, text: &str) -> Option<Vec<Token>> {
     stream.write_all(&client::batch(text, ClientSettings::default())).expect("sent");
     response(stream)
 }
 
 /// Returns the numbers of a batch's errors.
-fn errors(stream: &mut TcpStream, text: &str) -> Vec<i32> {
+pub(crate) fn errors(stream: &mut TcpStream, text: &str) -> Vec<i32> {
     let tokens = batch(stream, text).expect("an answer");
     let error = |token: &Token| match token {
         Token::Message(message) if message.severity > 10 => Some(message.number),

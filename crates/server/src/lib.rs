@@ -13,6 +13,8 @@ mod banner;
 mod connection;
 #[cfg(test)]
 mod containment;
+#[cfg(test)]
+mod known_call_tests;
 mod log;
 pub mod options;
 mod shared;

@@ -10,7 +10,7 @@ use engine::sink::{
 };
 use sos::ledger::{self, Label};
 use sos::sys::Peer;
-use tds::{Columns, DoneStatus, ResponseWriter};
+use tds::{Columns, DoneStatus, ResponseWriter, ReturnHead, Returned};
 use types::{Error, Value};
 
 use crate::connection::{End, Names, Output, Shapes};
@@ -34,6 +34,8 @@ pub(crate) struct TokenSink<'a> {
     pub(crate) shapes: &'a mut Shapes,
     /// Names of the call's parameters, as the client sent them.
     pub(crate) names: &'a Names,
+    /// How the OUTPUT values of a known call begin, by the place of the argument.
+    pub(crate) returns: &'a [Option<ReturnHead>],
     /// The server's name, part of every message.
     pub(crate) server_name: &'a str,
     /// The server's log, and the client's address for its lines.
@@ -212,11 +214,14 @@ impl ResultSink for TokenSink<'_> {
     }
 
     fn return_value(&mut self, ordinal: u16, column: &ColumnInfo, value: &Value) -> Sent {
-        let (name, place) = (self.names, usize::from(ordinal));
-        let numeric = name.is_numeric(place) || column.traits.numeric;
-        let name = name.get(place);
-        let column_type = column.column_type;
-        self.write(|writer| writer.return_value(ordinal, name, column_type, numeric, value))
+        let (names, place) = (self.names, usize::from(ordinal));
+        if let Some(Some(head)) = self.returns.get(place) {
+            return self.write(|writer| writer.return_value_of(head, value));
+        }
+        let numeric = names.is_numeric(place) || column.traits.numeric;
+        let (name, column_type) = (names.get(place), column.column_type);
+        let returned = Returned { ordinal, name, column_type, numeric };
+        self.write(|writer| writer.return_value(&returned, value))
     }
 
     fn env_change(&mut self, change: &EnvChange<'_>) -> Sent {

@@ -77,7 +77,7 @@ impl<'a> Deferred<'a> {
     }
 
     /// Ends an RPC: the held `done` already says whether more follows.
-    pub fn pass(mut self) -> Sent {
+    pub fn pass(&mut self) -> Sent {
         match self.pending.take() {
             Some(done) => self.inner.done(done),
             None => Ok(()),

@@ -26,6 +26,7 @@ pub mod grant;
 pub mod held;
 pub mod helper;
 pub mod instance;
+pub mod known;
 pub mod live_profile;
 pub mod mars;
 pub use catalog::options;
@@ -47,6 +48,7 @@ use types::Value;
 use types::value::ColumnType;
 
 pub use crate::event::context::wants_data_stream;
+pub use known::{KnownCall, KnownOutput};
 pub use options::{IsolationLevel, Options};
 pub use plan_cache::{Entry, Kind, ProgramKey};
 pub use state::SessionState;

@@ -42,7 +42,7 @@ pub use prelogin::{Encryption, Prelogin};
 pub use request::{Request, SqlBatch, TraceActivity};
 pub use response::{Column, ColumnFlags, ColumnSource, Columns};
 pub use response::{Done, DoneKind, DoneStatus, EnvChange};
-pub use response::{ResponseWriter, WireSettings};
+pub use response::{ResponseWriter, ReturnHead, Returned, WireSettings};
 pub use rpc::{
     ParameterHead, ParameterValue, Procedure, ProcedureId, RpcCall, RpcOptions, RpcParameter,
     RpcReader,

@@ -297,6 +297,17 @@ impl<'a> RpcReader<'a> {
         head.wire.decode_value(&mut self.body, Place::Parameter).map(Some)
     }
 
+    /// Returns whether the call has no further parameter, and reads its end if so.
+    ///
+    /// # Errors
+    /// If the message is cut off.
+    pub fn ends_call(&mut self) -> Result<bool> {
+        match self.body.peek() {
+            Some(byte) if self.at == At::Parameter && !self.is_separator(byte) => Ok(false),
+            _ => self.next_parameter().map(|parameter| parameter.is_none()),
+        }
+    }
+
     /// Returns whether a byte in place of a name's length ends the call: BatchFlag, which 7.2
     /// changed from 0x80 to 0xFF since a name may have 128 units, or NoExecFlag.
     const fn is_separator(&self, byte: u8) -> bool {

@@ -13,9 +13,9 @@ use clap::Args;
 use load::process::Place;
 use load::{Result, ServerProcess};
 
-use crate::duckdb::{Found, Peer, Query, compare, cpu_ns};
+use crate::duckdb::{Found, Peer, Query, Tour, cpu_ns, read};
 use crate::setup::{Schedulers, connect, run_batches, start_clearway};
-use crate::{Plan, duckdb, machine, say, write};
+use crate::{Plan, duckdb, machine};
 
 const DATABASE: &str = "Clickbench";
 const HEADING: &str = "## ClickBench beside DuckDB";
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &ClickArguments) -> Result<ExitCode> {
     let mut peer = Peer::start(command)?;
     let server = start_clearway(&plan, Schedulers::One, Place::Anywhere)?;
     let load_cpu_ns = load_rows(&server, &folder, &file)?;
-    let mut found = Found {
+    let found = Found {
         facts: machine::machine(&plan),
         opening: opening(arguments.rows),
         scale: format!("seed {}", arguments.seed),
@@ -80,25 +80,15 @@ pub(crate) fn run(arguments: &ClickArguments) -> Result<ExitCode> {
         load_cpu_ns,
         lines: Vec::new(),
     };
-    let effort = (arguments.runs, Duration::from_secs(arguments.limit_s));
-    let mut client = connect(&server, DATABASE)?;
-    for query in queries.iter().filter(|query| query.name.contains(&arguments.only)) {
-        let line = compare(effort, (&server, &mut client), &mut peer, query)?;
-        if line.has_failed() {
-            // After a failure, part of an answer may be left on the connection.
-            client = connect(&server, DATABASE)?;
-        }
-        say(&line.cells().join("  "));
-        found.lines.push(line);
-    }
-    say(&found.summary());
-    if let Some(path) = &arguments.json {
-        write(path, &found.json())?;
-    }
-    if let Some(path) = &arguments.page {
-        crate::page::put_section(path, HEADING, &found.section())?;
-    }
-    Ok(if found.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let tour = Tour {
+        runs: arguments.runs,
+        limit: Duration::from_secs(arguments.limit_s),
+        only: &arguments.only,
+        json: arguments.json.as_deref(),
+        page: arguments.page.as_deref(),
+        heading: HEADING,
+    };
+    tour.run(&queries, (&server, DATABASE), &mut peer, found)
 }
 
 /// What the section of the page begins with.
@@ -139,10 +129,6 @@ fn load_rows(server: &ServerProcess, folder: &Path, file: &Path) -> Result<u64> 
     let before_ns = cpu_ns(server)?;
     run_batches(&mut connect(server, DATABASE)?, batches.iter().map(String::as_str))?;
     Ok(cpu_ns(server)? - before_ns)
-}
-
-fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Cuts a file into queries. Each begins with a line `-- q01` or `-- q01, ranked by 1 2`, which

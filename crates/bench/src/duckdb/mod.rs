@@ -8,12 +8,15 @@ mod answer;
 mod peer;
 mod report;
 
+use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use load::{Generator, Result, ServerProcess};
 use tds::client::{self, ClientSettings};
 
-use crate::{machine, say};
+use crate::setup::connect;
+use crate::{machine, say, write};
 use answer::{Rows, Verdict};
 pub(crate) use peer::{Peer, run};
 
@@ -39,6 +42,56 @@ enum Own {
     Failed(String),
 }
 
+/// How the queries of a benchmark are run, and where the results are written.
+pub(crate) struct Tour<'a> {
+    /// Runs of each query, of which the median counts.
+    pub(crate) runs: usize,
+    /// After this time a query is cancelled and counts as not answered.
+    pub(crate) limit: Duration,
+    /// Only queries whose name contains this.
+    pub(crate) only: &'a str,
+    pub(crate) json: Option<&'a Path>,
+    pub(crate) page: Option<&'a Path>,
+    /// Heading of the section of the page.
+    pub(crate) heading: &'a str,
+}
+
+impl Tour<'_> {
+    /// Runs every query on both sides and writes the results. Exit code 1 if an answer is wrong or
+    /// missing; slow is no failure.
+    pub(crate) fn run(
+        &self,
+        queries: &[Query],
+        (server, database): (&ServerProcess, &str),
+        peer: &mut Peer,
+        mut found: Found,
+    ) -> Result<ExitCode> {
+        let mut client = connect(server, database)?;
+        for query in queries.iter().filter(|query| query.name.contains(self.only)) {
+            let line = compare((self.runs, self.limit), (server, &mut client), peer, query)?;
+            if line.has_failed() {
+                // After a failure, part of an answer may be left on the connection.
+                client = connect(server, database)?;
+            }
+            say(&line.cells().join("  "));
+            found.lines.push(line);
+        }
+        say(&found.summary());
+        if let Some(path) = self.json {
+            write(path, &found.json())?;
+        }
+        if let Some(path) = self.page {
+            crate::page::put_section(path, self.heading, &found.section())?;
+        }
+        Ok(if found.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// Returns the text of a file.
+pub(crate) fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
 /// The results of all queries.
 pub(crate) struct Found {
     pub(crate) facts: machine::Facts,
@@ -55,14 +108,14 @@ pub(crate) struct Found {
 
 impl Line {
     /// Returns whether the answer may be incomplete, so that a part of it is left on the connection.
-    pub(crate) const fn has_failed(&self) -> bool {
+    const fn has_failed(&self) -> bool {
         matches!(self.own, Own::Failed(_))
     }
 }
 
 /// Runs a query several times on both sides alternately, so that other work on the machine affects
 /// both; checks each answer, and takes the median cost.
-pub(crate) fn compare(
+fn compare(
     (runs, limit): (usize, Duration),
     (server, client): (&ServerProcess, &mut Generator),
     peer: &mut Peer,

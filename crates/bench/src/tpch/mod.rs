@@ -13,9 +13,9 @@ use clap::Args;
 use load::process::Place;
 use load::{Result, ServerProcess};
 
-use crate::duckdb::{Found, Peer, Query, compare, cpu_ns};
+use crate::duckdb::{Found, Peer, Query, Tour, cpu_ns, read};
 use crate::setup::{Schedulers, connect, run_batches, start_clearway};
-use crate::{Plan, duckdb, machine, say, write};
+use crate::{Plan, duckdb, machine};
 
 const DATABASE: &str = "Tpch";
 
@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &TpchArguments) -> Result<ExitCode> {
     let server = start_clearway(&plan, Schedulers::One, Place::Anywhere)?;
     let kind = if arguments.columnstore { Kind::Columnstore } else { Kind::Rows };
     let (rows, load_cpu_ns) = load_data(&server, kind, &queries, &folder)?;
-    let mut found = Found {
+    let found = Found {
         facts: machine::machine(&plan),
         opening: kind.opening(),
         scale: format!("scale factor {}", arguments.scale),
@@ -124,31 +124,20 @@ pub(crate) fn run(arguments: &TpchArguments) -> Result<ExitCode> {
         load_cpu_ns,
         lines: Vec::new(),
     };
-    let effort = (arguments.runs, Duration::from_secs(arguments.limit_s));
-    let mut client = connect(&server, DATABASE)?;
-    for name in names(&queries)?.iter().filter(|name| name.contains(&arguments.only)) {
+    let tour = Tour {
+        runs: arguments.runs,
+        limit: Duration::from_secs(arguments.limit_s),
+        only: &arguments.only,
+        json: arguments.json.as_deref(),
+        page: arguments.page.as_deref(),
+        heading: kind.heading(),
+    };
+    let queries = names(&queries)?.into_iter().map(|name| {
         let text = read(&queries.join(format!("{name}.sql")))?;
-        let query = Query { name: name.clone(), text, ranked_by: None };
-        let line = compare(effort, (&server, &mut client), &mut peer, &query)?;
-        if line.has_failed() {
-            // After a failure, part of an answer may be left on the connection.
-            client = connect(&server, DATABASE)?;
-        }
-        say(&line.cells().join("  "));
-        found.lines.push(line);
-    }
-    say(&found.summary());
-    if let Some(path) = &arguments.json {
-        write(path, &found.json())?;
-    }
-    if let Some(path) = &arguments.page {
-        crate::page::put_section(path, kind.heading(), &found.section())?;
-    }
-    Ok(if found.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+        Ok(Query { name, text, ranked_by: None })
+    });
+    let queries: Vec<Query> = queries.collect::<Result<_>>()?;
+    tour.run(&queries, (&server, DATABASE), &mut peer, found)
 }
 
 /// Creates and fills the tables. Returns the number of rows, and the server's CPU time.

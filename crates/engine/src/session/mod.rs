@@ -13,3 +13,4 @@ pub use ::session::*;
 
 pub use login::Admission;
 pub use pump::Session;
+pub use rpc::Entered;

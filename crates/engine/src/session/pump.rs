@@ -13,7 +13,8 @@ use crate::session::connection::Pooled;
 use crate::session::deferred::Deferred;
 use crate::session::plan_cache::{Call, Chosen};
 use crate::session::{
-    Admission, LoginRequest, Options, Reset, Rpc, SessionState, login, session_number,
+    Admission, Entered, KnownCall, LoginRequest, Options, Reset, Rpc, RpcParameter, SessionState,
+    login, session_number,
 };
 use crate::sink::{Command, Done, DoneKind, ResultSink, Sent};
 use ::executor::{Cx, Frame};
@@ -232,6 +233,51 @@ impl Session {
         self.served(|session| session.run_rpc(rpc, sink))
     }
 
+    /// Works out the call by name that the session has just made with these parameters, so that
+    /// [`Session::enter_known`] can begin the next one. `None` for a call that needs more than moving
+    /// values.
+    pub fn learn(&self, name: &str, parameters: &[RpcParameter]) -> Option<KnownCall> {
+        crate::session::rpc::learn(&self.state, name, parameters)
+    }
+
+    /// Begins a known call, whose values are then stored in what is returned. `None` if it has to
+    /// take the general path, [`Session::rpc`].
+    #[inline]
+    pub fn enter_known(&mut self, known: &KnownCall) -> Option<Entered> {
+        if request::watches_calls() {
+            return None;
+        }
+        Entered::new(known, &mut self.state)
+    }
+
+    /// Ends what [`Session::enter_known`] began: the call takes the general path.
+    pub fn leave_known(&mut self, known: &KnownCall, entered: Entered) {
+        entered.leave(known, &mut self.state);
+    }
+
+    /// Runs a known call of a message and sends its final DONE. `more` says whether another call
+    /// follows in the message.
+    ///
+    /// # Errors
+    /// [`crate::sink::Disconnected`] if the sink returns it.
+    pub fn call_known(
+        &mut self,
+        known: &KnownCall,
+        entered: Entered,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Sent {
+        self.served(|session| {
+            session.begin_known();
+            session.state.accounting.counters.count(SessionCounter::Requests);
+            sos::inject::pass(sos::inject::Point::Request);
+            let mut sink = Deferred::new(sink);
+            let state = &mut session.state;
+            let outcome = crate::session::rpc::run_known(known, entered, state, &mut sink);
+            session.end_rpc(outcome, more, &mut sink)
+        })
+    }
+
     fn run_rpc(&mut self, rpc: Rpc<'_>, sink: &mut dyn ResultSink) -> Sent {
         self.begin_request(true);
         self.state.accounting.counters.count(SessionCounter::Requests);
@@ -244,8 +290,13 @@ impl Session {
         }
         let outcome = crate::session::rpc::run(rpc, &mut self.state, &mut sink);
         request::rpc_completed(&self.state, watched, sink.outputs(), &outcome);
+        self.end_rpc(outcome, more, &mut sink)
+    }
+
+    /// Ends an RPC and sends its final DONE.
+    fn end_rpc(&mut self, outcome: Result<(), Stop>, more: bool, sink: &mut Deferred<'_>) -> Sent {
         let failed = outcome.is_err();
-        self.end_request(outcome, &mut sink)?;
+        self.end_request(outcome, sink)?;
         sink.done(Done {
             kind: DoneKind::Procedure,
             command: Command::EXECUTE,
@@ -332,13 +383,22 @@ impl Session {
     }
 
     pub(super) fn begin_request(&mut self, in_rpc: bool) {
+        self.state.refresh_catalog();
+        self.begin_in(in_rpc);
+    }
+
+    /// As [`Session::begin_request`], for a call that was found in the catalog of now.
+    fn begin_known(&mut self) {
+        self.begin_in(true);
+    }
+
+    fn begin_in(&mut self, in_rpc: bool) {
         if let Some(announced) = self.announced.take() {
             request::batch_given_up(&self.state, announced);
         }
         ledger::label(Label::Execute);
         self.card.live.begin_request();
         let state = &mut self.state;
-        state.refresh_catalog();
         state.request.begin(in_rpc);
         // Announced rows come with the next message, or not at all.
         state.held.pending_bulk = None;

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use sos::ledger::{self, Label};
-use types::{DataType, Msg};
+use types::{DataType, Msg, Value};
 
 use crate::catalog::ProcedureDef;
 use crate::host::HOST;
 use crate::plan::program::Program;
-use crate::session::{Entry, ProgramKey, Rpc, RpcParameter, RpcTarget, SessionState};
+use crate::session::{Entry, KnownCall, ProgramKey, Rpc, RpcParameter, RpcTarget, SessionState};
 use crate::sink::{ColumnInfo, ResultSink, Traits};
 use ::executor::{Cx, Frame};
 use ::procedures::{enter_named, find, find_by_id, find_of_drivers};
 use interpreter::table_parameter::make_table;
 use interpreter::{
-    Argument, Invocation, Stop, TableArgument, as_declared, check_execute, find_parameter, invoke,
-    not_found, resolve_procedure,
+    Argument, Caller, Invocation, Stop, TableArgument, as_declared, check_execute, find_parameter,
+    invoke, not_found, resolve_procedure,
 };
 use tsql::parse_procedure_name;
 
@@ -100,15 +100,7 @@ fn call_stored(
     let Callee { key, text, procedure, program } = callee;
     make_tables(&procedure, arguments, session, sink)?;
     let mut call = Invocation::bind(session, procedure, program, arguments, places)?;
-    let mut frame = Frame::default();
-    let outcome = {
-        let mut cx = Cx::new(HOST, session, &mut frame, sink);
-        cx.take_buffers();
-        let outcome = invoke(&mut call, &mut cx);
-        cx.keep_buffers();
-        outcome
-    };
-    let sent = match outcome {
+    let sent = match invoke(&mut call, &mut Caller::request(HOST, session, sink)) {
         Ok(status) => send_results(status, &call, (arguments, places), session, sink),
         Err(stop) => Err(stop),
     };
@@ -116,6 +108,87 @@ fn call_stored(
     session.caches.scratch.keep_variables(frame.variables);
     session.caches.programs.put(key, Entry { procedure: Some(procedure), text, program });
     sent
+}
+
+/// Works out a call that has just been run, for [`run_known`]; `None` if it needs more than moving
+/// values.
+pub(crate) fn learn(
+    session: &SessionState,
+    name: &str,
+    parameters: &[RpcParameter],
+) -> Option<KnownCall> {
+    KnownCall::learn(session, name, parameters, |procedure, position, name| {
+        find_parameter(procedure, position, name).ok()
+    })
+}
+
+/// Runs a known call with its variables: sends results, RETURNSTATUS and RETURNVALUEs; the caller
+/// sends the final DONE.
+pub(crate) fn run_known(
+    known: &KnownCall,
+    Entered { entry, variables }: Entered,
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+) -> Result<(), Stop> {
+    let Entry { procedure: Some(procedure), text, program } = entry else {
+        return Err(Msg::InternalError.into());
+    };
+    let frame = Frame { variables, ..Frame::default() };
+    let mut call = Invocation { procedure, program, frame };
+    let sent = match invoke(&mut call, &mut Caller::request(HOST, session, sink)) {
+        Ok(status) => send_known(status, known, &call.frame.variables, sink),
+        Err(stop) => Err(stop),
+    };
+    let Invocation { procedure, program, frame } = call;
+    session.caches.scratch.keep_variables(frame.variables);
+    known.leave(session, Entry { procedure: Some(procedure), text, program });
+    sent
+}
+
+fn send_known(
+    status: i32,
+    known: &KnownCall,
+    variables: &[Value],
+    sink: &mut dyn ResultSink,
+) -> Result<(), Stop> {
+    // Until the end of the response.
+    ledger::label(Label::Encode);
+    sink.return_status(status)?;
+    for output in known.outputs() {
+        sink.return_value(output.ordinal, &output.column, &variables[output.variable])?;
+    }
+    Ok(())
+}
+
+/// A known call that has begun: the procedure and its program, moved out of the cache, and its
+/// variables.
+pub struct Entered {
+    entry: Entry,
+    variables: Vec<Value>,
+}
+
+impl Entered {
+    /// Begins a known call, if it means for the session what it was worked out for.
+    #[inline]
+    pub(crate) fn new(known: &KnownCall, session: &mut SessionState) -> Option<Self> {
+        let entry = known.enter(session)?;
+        let mut variables = std::mem::take(&mut session.caches.scratch.variables);
+        variables.resize_with(entry.program.variables.len(), || Value::Null);
+        Some(Self { entry, variables })
+    }
+
+    /// Gives back what was taken, for a call that takes the general path.
+    pub(crate) fn leave(self, known: &KnownCall, session: &mut SessionState) {
+        known.leave(session, self.entry);
+        session.caches.scratch.keep_variables(self.variables);
+    }
+
+    /// Stores the value of an argument. Returns false if the value needs a conversion: then the call
+    /// must take the general path.
+    #[inline]
+    pub fn put(&mut self, known: &KnownCall, argument: usize, value: Value) -> bool {
+        known.put(argument, value, &mut self.variables)
+    }
 }
 
 /// Stores the rows of table-valued arguments, with the types of the parameters.

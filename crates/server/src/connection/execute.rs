@@ -6,18 +6,20 @@ use engine::session::{
     BeginNext, IsolationLevel, Reset, Rpc, RpcParameter, RpcTarget, Session, TableParameter,
     TransactionRequest,
 };
-use engine::sink::{ColumnInfo, Done, DoneKind, ResultSink, Traits};
+use engine::sink::{ColumnInfo, Done, DoneKind, ResultSink, Sent, Traits};
 use sos::sys::Peer;
 use tds::bulk::BulkColumn;
 use tds::rpc::ParameterValue;
 use tds::transaction::{Begin, IsolationLevel as WireIsolation};
 use tds::tvp::TableValue;
 use tds::{
-    EnvChange, Procedure, ProtocolError, Request, RpcReader, TransactionAction, WireSettings, utf16,
+    EnvChange, Procedure, ProtocolError, Request, ReturnHead, RpcReader, TransactionAction,
+    WireSettings, utf16,
 };
 use types::value::ColumnType;
 use types::{Collation, DataType, Error, Msg, Value};
 
+use super::calls::Known;
 use super::channel::Channel;
 use super::heads::Heads;
 use super::link::Link;
@@ -69,6 +71,15 @@ struct Parts<'a> {
 
 impl Execution<'_> {
     fn parts<'a>(&'a mut self, progress: &'a mut Progress) -> Parts<'a> {
+        self.parts_of(progress, &[])
+    }
+
+    /// As [`Self::parts`], with how OUTPUT values begin, where that is known.
+    fn parts_of<'a>(
+        &'a mut self,
+        progress: &'a mut Progress,
+        returns: &'a [Option<ReturnHead>],
+    ) -> Parts<'a> {
         let Io { writer, sealed, text, parameters, names, shapes, .. } = &mut *self.io;
         let output = Output {
             link: self.link,
@@ -79,8 +90,17 @@ impl Execution<'_> {
         let (server_name, log) =
             (self.shared.server_name.as_str(), (&self.shared.client_log, self.client));
         let database = self.shared.instance.durable();
-        let sink =
-            TokenSink { writer, output, shapes, names, server_name, log, database, progress };
+        let sink = TokenSink {
+            writer,
+            output,
+            shapes,
+            names,
+            returns,
+            server_name,
+            log,
+            database,
+            progress,
+        };
         Parts { session: self.session, sink, text, parameters }
     }
 
@@ -117,6 +137,22 @@ impl Execution<'_> {
             // An event with the data stream shows the call as sent, if a session collects it.
             let before = engine::session::wants_data_stream().then(|| reader.clone());
             let Some(call) = reader.next_call()? else { return Ok(()) };
+            let name = match &call.procedure {
+                Procedure::Name(name) if before.is_none() => Some(&**name),
+                Procedure::Name(_) | Procedure::Id(_) => None,
+            };
+            let known = name.and_then(|name| self.known(name));
+            if let Some(known) = known
+                && let Some(sent) = self.call_known(known, &mut reader, progress)?
+            {
+                if sent.is_err() {
+                    return Ok(());
+                }
+                continue;
+            }
+            let database = &*self.session.state().identity.database;
+            let wanted = name.filter(|name| self.io.calls.wants(name, database));
+            let learner = wanted.map(|name| (name, reader.clone()));
             let count = {
                 let Io { parameters, names, heads, .. } = &mut *self.io;
                 read_parameters(&mut reader, parameters, (names, heads))?
@@ -132,10 +168,59 @@ impl Execution<'_> {
             let parameters = &mut parameters[..count];
             let sent = session.rpc(Rpc { target, parameters, more, stream }, &mut sink);
             forget_values(parameters);
+            if let Some((name, reader)) = learner {
+                self.learn(name, reader, count);
+            }
             if sent.is_err() {
                 return Ok(());
             }
         }
+    }
+
+    /// Moves out what is known of a call by this name.
+    #[inline]
+    fn known(&mut self, name: &[u8]) -> Option<Box<Known>> {
+        let database = &self.session.state().identity.database;
+        self.io.calls.take(name, database, self.settings.version)
+    }
+
+    /// Runs a call of which all is known, if it is the same for this session and its parameters are
+    /// those of the known call. `None` if it has to take the general path; then nothing has been read.
+    fn call_known(
+        &mut self,
+        known: Box<Known>,
+        reader: &mut RpcReader<'_>,
+        progress: &mut Progress,
+    ) -> Result<Option<Sent>, ProtocolError> {
+        let Some(mut entered) = self.session.enter_known(&known.call) else {
+            self.io.calls.keep(known);
+            return Ok(None);
+        };
+        let begun = reader.clone();
+        match known.read(reader, &mut entered) {
+            Ok(true) => {
+                let more = reader.has_more_calls();
+                let Parts { session, mut sink, .. } = self.parts_of(progress, &known.returns);
+                let sent = session.call_known(&known.call, entered, more, &mut sink);
+                self.io.calls.put_back(known);
+                Ok(Some(sent))
+            }
+            other => {
+                self.session.leave_known(&known.call, entered);
+                self.io.calls.keep(known);
+                *reader = begun;
+                other.map(|_| None)
+            }
+        }
+    }
+
+    /// Works out the call that has just run, whose parameters begin at `reader`.
+    #[cold]
+    fn learn(&mut self, name: &[u8], reader: RpcReader<'_>, count: usize) {
+        let Io { calls, parameters, text, .. } = &mut *self.io;
+        let text = decoded(name, text);
+        let of = (&*self.session, self.settings.version);
+        calls.learn((name, text), of, reader, &parameters[..count]);
     }
 
     fn transaction(&mut self, action: &TransactionAction<'_>, progress: &mut Progress) {

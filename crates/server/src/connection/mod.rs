@@ -10,6 +10,7 @@
 //! A task processes what has arrived and returns, so a slow client does not occupy a worker. The
 //! usual request is one receive into a buffer of the worker, and one send from another.
 
+mod calls;
 mod channel;
 mod end;
 mod execute;
@@ -38,6 +39,8 @@ use tds::encryption::Origin;
 use tds::{MessageReader, Opening, ProtocolError, Step};
 use types::{Error, Msg};
 
+#[cfg(test)]
+pub(crate) use calls::KNOWN_CALLS;
 pub(crate) use end::End;
 pub(crate) use output::Output;
 pub(crate) use scratch::Names;

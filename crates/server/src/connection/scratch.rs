@@ -9,6 +9,7 @@ use std::cell::Cell;
 use engine::session::RpcParameter;
 use tds::ResponseWriter;
 
+use super::calls::Calls;
 use super::heads::Heads;
 use super::shapes::Shapes;
 
@@ -46,6 +47,8 @@ pub(super) struct Io {
     pub(super) parameters: Vec<RpcParameter>,
     /// The parameters' names, as sent.
     pub(super) names: Names,
+    /// Cache of calls that repeat.
+    pub(super) calls: Calls,
     /// Cache of parameter heads.
     pub(super) heads: Heads,
     /// Cache of encoded COLMETADATA.

@@ -97,6 +97,13 @@ pub fn wants_output_parameters() -> bool {
     OUTPUT_PARAMETERS.load(Ordering::Relaxed) != 0
 }
 
+/// Returns whether an event session needs request facts in events of the machine layer: one load.
+#[inline]
+pub fn is_asked_anywhere() -> bool {
+    // Relaxed: as in `follows_statements`.
+    ASKED_ANYWHERE.load(Ordering::Relaxed) != 0
+}
+
 /// Returns whether an event session needs request facts in an engine event.
 fn is_asked(event: &'static Event) -> bool {
     let place = list::EVENTS.iter().position(|other| *other == event);
@@ -166,8 +173,7 @@ fn leave() {
 /// Notes that a request begins, and publishes its context if needed; [`end`] must follow.
 #[inline]
 pub fn begin(session: &SessionState, text: impl FnOnce() -> String) -> bool {
-    // Relaxed: as in `follows_statements`.
-    ASKED_ANYWHERE.load(Ordering::Relaxed) != 0 && enter(session, text)
+    is_asked_anywhere() && enter(session, text)
 }
 
 /// Notes that a request has ended, and withdraws what [`begin`] has published.

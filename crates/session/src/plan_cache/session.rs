@@ -72,6 +72,12 @@ impl ProgramCache {
         }
     }
 
+    /// Returns a cached program without moving it out.
+    pub fn get(&self, key: ProgramKey) -> Option<&Entry> {
+        let found = self.places.get(self.place(key))?.as_ref();
+        found.filter(|(known, _)| *known == key).map(|(_, entry)| entry)
+    }
+
     /// Stores a program, or puts it back after a run.
     pub fn put(&mut self, key: ProgramKey, entry: Entry) {
         if self.places.is_empty() {

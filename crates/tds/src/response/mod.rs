@@ -9,7 +9,7 @@ pub mod done;
 pub mod env_change;
 pub mod login;
 pub mod message;
-pub mod return_value;
+mod return_value;
 pub mod row;
 pub mod writer;
 
@@ -17,6 +17,7 @@ pub use browse::ColumnSource;
 pub use columns::{Column, ColumnFlags, Columns};
 pub use done::{Done, DoneKind, DoneStatus};
 pub use env_change::EnvChange;
+pub use return_value::{ReturnHead, Returned};
 pub use writer::{ResponseWriter, WireSettings};
 
 /// The first byte of each token (2.2.7).

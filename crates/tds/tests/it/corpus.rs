@@ -154,13 +154,9 @@ fn response(version: TdsVersion) -> Vec<u8> {
         writer.columns(&columns);
         writer.row(&columns, &values);
         writer.row(&columns, &vec![Value::Null; values.len()]);
-        writer.return_value(
-            0,
-            &utf16::from_str("@a"),
-            column_type(DataType::Int),
-            false,
-            &Value::Int(1),
-        );
+        let (name, column_type) = (&utf16::from_str("@a"), column_type(DataType::Int));
+        let returned = tds::Returned { ordinal: 0, name, column_type, numeric: false };
+        writer.return_value(&returned, &Value::Int(1));
         writer.return_status(0);
         let (kind, status) = (DoneKind::Proc, DoneStatus::FINAL);
         writer.done(Done { kind, status, command: 0, row_count: Some(2) });

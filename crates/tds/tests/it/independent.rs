@@ -128,13 +128,9 @@ fn they_read_our_login_answer_and_messages() {
         writer.message(&Error::custom(5_701, 0, 2, "Changed"), "server");
         writer.order(&[3]);
         writer.return_status(-4);
-        writer.return_value(
-            1,
-            &utf16::from_str("@x"),
-            column_type(DataType::Int),
-            false,
-            &Value::Int(9),
-        );
+        let (name, column_type) = (&utf16::from_str("@x"), column_type(DataType::Int));
+        let returned = tds::Returned { ordinal: 1, name, column_type, numeric: false };
+        writer.return_value(&returned, &Value::Int(9));
         writer.done(done());
     });
     let tokens = read(&packets);

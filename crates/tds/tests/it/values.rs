@@ -94,7 +94,10 @@ proptest! {
         let (column_type, value) = cell;
         let wire = settings(TdsVersion::V7_4);
         let packets = respond(wire, |writer| {
-            writer.return_value(3, &tds::utf16::from_str("@v"), column_type, false, &value);
+            let name = &tds::utf16::from_str("@v");
+            let returned = tds::Returned { ordinal: 3, name, column_type, numeric: false };
+            writer.return_value(&returned, &value);
+            writer.return_value_of(&tds::ReturnHead::new(&returned, wire.version), &value);
             writer.done(done());
         });
         let tokens = tokens(&packets, wire.version);
@@ -104,6 +107,7 @@ proptest! {
         };
         assert_eq!((*ordinal, name.as_str(), read), (3, "@v", &value));
         assert_eq!(read_type.data_type, column_type.data_type);
+        assert_eq!(tokens[1], tokens[0], "a head that was encoded before");
     }
 }
 

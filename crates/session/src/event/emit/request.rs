@@ -161,6 +161,13 @@ impl Call<'_> {
     }
 }
 
+/// Returns whether an event session collects calls or asks what a request is: then their names and
+/// parameters are needed as sent.
+#[inline]
+pub fn watches_calls() -> bool {
+    xe::enabled(&RPC_STARTING) || xe::enabled(&RPC_COMPLETED) || context::is_asked_anywhere()
+}
+
 /// Fires rpc_starting. Its text is built before the values are moved out of the call.
 #[inline]
 pub fn rpc_starting<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Call<'a> {
