@@ -164,11 +164,8 @@ fn replace(table: &Table, head: &RowHead, version: *mut Version) {
 /// Builds indexes over all rows, in one walk: each row is read from memory once.
 fn build(table: &Table, indexes: &[Arc<Index>]) -> Result<()> {
     let rows = usize::try_from(table.delta_rows()).unwrap_or(0);
-    let named = |index: &Index, Duplicate(key)| Error::Unique {
-        table: table.id(),
-        index: index.id,
-        key,
-    };
+    let named =
+        |index: &Index, Duplicate(key)| Error::Unique { table: table.id(), index: index.id, key };
     let mut builders: Vec<_> = indexes.iter().map(|index| (index, index.builder(rows))).collect();
     if builders.is_empty() {
         return Ok(());
