@@ -13,7 +13,8 @@ use durable::{DiskCall, DiskHook, Folder, HookedCall, HookedDisk, Settings};
 use engine::instance::Instance;
 use simdisk::{Call, Fault, SimDisk};
 use sos::sync::{AtomicBool, Ordering};
-use sos::sys::Disk;
+use sos::sys::{Disk, Open};
+use sos::wait::WaitType;
 
 use super::crash::{ask, end, must, rows_of};
 use crate::client::{instance_on, login};
@@ -24,11 +25,16 @@ const SEEDS_OF_MISTAKE: u64 = 20;
 
 /// A group of 180 long rows needs three segments.
 const SEGMENT_BYTES: u64 = 1 << 18;
+/// The second block of a void segment says so.
+const BLOCK: usize = 4096;
 const LONG: &str = "INSERT t SELECT value, REPLICATE('x', 4000) FROM GENERATE_SERIES(100, 279)";
 
-/// Forgets the writes to the segments behind the first one, while it is on.
-#[derive(Debug, Default)]
-struct VoidsForgotten(AtomicBool);
+/// While it is on, undoes what makes the segments behind the first one void, before it is durable.
+#[derive(Debug)]
+struct VoidsForgotten {
+    disk: SimDisk,
+    is_on: AtomicBool,
+}
 
 impl DiskHook for VoidsForgotten {
     fn around(
@@ -38,7 +44,16 @@ impl DiskHook for VoidsForgotten {
     ) -> io::Result<usize> {
         let is_behind = ["log/00000000000000000002.log", "log/00000000000000000003.log"];
         let is_write = call.call == DiskCall::Write && is_behind.contains(&call.path);
-        if is_write && self.0.load(Ordering::SeqCst) { Ok(0) } else { run() }
+        if !is_write || !self.is_on.load(Ordering::SeqCst) {
+            return run();
+        }
+        let disk: &dyn Disk = &self.disk;
+        let file = disk.open(call.path, Open::Write, WaitType::WriteLog)?;
+        let mut block = [0; BLOCK];
+        file.read_at(BLOCK as u64, &mut block)?;
+        let written = run()?;
+        file.write_at(BLOCK as u64, &block)?;
+        Ok(written)
     }
 }
 
@@ -55,7 +70,8 @@ fn a_removal_that_is_lost_leaves_no_gap_in_the_log() {
 /// Runs the two faults. Fails if the last start does.
 fn lose_a_removal(seed: u64, is_mistaken: bool) -> Result<(), String> {
     let disk = SimDisk::new(seed);
-    let hook = Arc::new(VoidsForgotten::default());
+    let hook = VoidsForgotten { disk: disk.clone(), is_on: AtomicBool::new(false) };
+    let hook = Arc::new(hook);
     let hooked: Arc<dyn Disk> =
         Arc::new(HookedDisk::new(Arc::new(disk.clone()), Arc::<VoidsForgotten>::clone(&hook)));
 
@@ -70,14 +86,14 @@ fn lose_a_removal(seed: u64, is_mistaken: bool) -> Result<(), String> {
     stop(&disk, &instance);
     assert!(names(&disk).iter().any(|name| name == "00000000000000000003.log"));
 
-    hook.0.store(is_mistaken, Ordering::SeqCst);
+    hook.is_on.store(is_mistaken, Ordering::SeqCst);
     disk.fail(Fault::new(Call::SyncFolder).below("log"));
     assert!(started(&hooked).is_err(), "the removal of the third segment fails");
     disk.kill();
     disk.restart();
 
     let instance = started(&hooked)?;
-    hook.0.store(false, Ordering::SeqCst);
+    hook.is_on.store(false, Ordering::SeqCst);
     must(&mut login(&instance), &instance, "INSERT t VALUES (2, 'two')");
     disk.crash();
     end(&instance);
