@@ -128,12 +128,7 @@ struct Comparison {
 }
 
 const COMPARISONS: [Comparison; 3] = [
-    Comparison {
-        what: "memory only, --data given",
-        asked_max: 0.01,
-        is_durable: false,
-        last: &[],
-    },
+    Comparison { what: "memory only, --data given", asked_max: 0.01, is_durable: false, last: &[] },
     Comparison { what: "durable", asked_max: 0.10, is_durable: true, last: &[] },
     Comparison { what: "delayed durability", asked_max: 0.03, is_durable: true, last: &[DELAYED] },
 ];

@@ -88,7 +88,8 @@ fn lose_a_removal(seed: u64, is_mistaken: bool) -> Result<(), String> {
 
     hook.is_on.store(is_mistaken, Ordering::SeqCst);
     disk.fail(Fault::new(Call::SyncFolder).below("log"));
-    assert!(started(&hooked).is_err(), "the removal of the third segment fails");
+    let failed = started(&hooked).map(drop).expect_err("the removal of the third segment fails");
+    assert_eq!(failed, "the database simulated: log: Input/output error (os error 5)");
     disk.kill();
     disk.restart();
 

@@ -330,10 +330,10 @@ impl LogFolder {
     }
 
     /// Removes segments behind the end of the log, from the last one on, to leave no gap. Each is made
-    /// void before: see [`take_void`].
+    /// void before: see [`take_void`]. This is the log thread's: an error is its own, not the keeper's.
     pub(super) fn remove_behind(&self, keep: u64) -> Result<(), LogError> {
         let folder = &self.options.folder;
-        self.desk.change(rest, |files| {
+        self.desk.take(rest, |_nothing_is_ready, files| {
             while let Some((number, _)) = files.segments.pop_back_if(|(number, _)| *number > keep) {
                 let path = segment_path(folder, number);
                 if !is_mutant(Mutant::RemovedNotVoid) {
