@@ -109,7 +109,8 @@ impl Restore<'_> {
             let count = part.heap.open();
             part.count_rows(i64::try_from(count).unwrap_or(i64::MAX));
             rows += count;
-            build(part, &part.indexes(&pin()).to_vec())?;
+            let indexes = part.indexes(&pin()).to_vec();
+            build(part, &indexes)?;
         }
         self.settle_groups();
         Ok(rows)
