@@ -81,7 +81,8 @@ impl Builder<'_> {
             Uniqueness::NotUnique => Ok(()),
             Uniqueness::Unique => self.check_other(head, other, guard),
         };
-        entries.add_hashed(hash, head, check, || {})
+        // The table has its size already. If it is nearly full it doubles with later entries, not here.
+        entries.add_hashed(hash, head, check, || {}).map(drop)
     }
 
     /// Fails if another row, whose key has the same hash, has the same key.

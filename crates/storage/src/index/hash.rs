@@ -116,17 +116,23 @@ impl HashIndex {
         check: impl FnMut(&RowHead) -> Result<(), E>,
         publish: impl FnOnce(),
     ) -> Result<(), E> {
-        self.add_hashed(self.hash(key), head, check, publish)
+        let hash = self.hash(key);
+        let has_overflowed = self.add_hashed(hash, head, check, publish)?;
+        if has_overflowed {
+            self.note_overflow(hash);
+        }
+        Ok(())
     }
 
-    /// As [`Self::add`], for a key whose hash is known.
+    /// As [`Self::add`], for a key whose hash is known, in a table that stays as large as it is. Returns
+    /// whether the entry's bucket was full.
     pub(crate) fn add_hashed<E>(
         &self,
         hash: u32,
         head: &RowHead,
         mut check: impl FnMut(&RowHead) -> Result<(), E>,
         publish: impl FnOnce(),
-    ) -> Result<(), E> {
+    ) -> Result<bool, E> {
         let latched = self.latch(hash);
         let mut free = None;
         let mut is_there = false;
@@ -148,10 +154,7 @@ impl HashIndex {
         }
         publish();
         drop(latched);
-        if has_overflowed {
-            self.note_overflow(hash);
-        }
-        Ok(())
+        Ok(has_overflowed)
     }
 
     /// Prefetches the bucket that an entry of this hash is added to, in a table that does not grow.
