@@ -327,7 +327,8 @@ fn lose_a_removal(seed: u64) -> Result<(), LogError> {
     let (found, end) = read(&disk, None)?;
     assert!(found.is_empty());
     disk.fail(Fault::new(Call::SyncFolder));
-    assert!(SegmentWriter::resume(Arc::new(disk.clone()), options(), &end).is_err());
+    let failed = SegmentWriter::resume(Arc::new(disk.clone()), options(), &end);
+    assert!(matches!(failed, Err(LogError::Io { .. })), "the error says what failed: {failed:?}");
     disk.kill();
     disk.restart();
     let (_, end) = read(&disk, None)?;

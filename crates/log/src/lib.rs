@@ -34,6 +34,7 @@ mod commit;
 mod crash_tests;
 mod desk;
 mod error;
+mod hurry;
 #[cfg(all(test, loom))]
 mod models;
 mod mutant;

@@ -28,6 +28,8 @@ pub(crate) enum Mutant {
     RecycledTooEarly,
     /// A failure of the keeper does not come back to the log thread.
     KeeperFailureDropped,
+    /// The log thread's end of a wait takes the request to stop back with its own.
+    StopForgotten,
     /// A payload's checksum is not compared.
     ChecksumIgnored,
     /// A sync that has failed is tried again.

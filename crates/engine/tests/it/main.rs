@@ -34,6 +34,7 @@ mod kept;
 mod languages;
 mod locks;
 mod logical_reads;
+mod lost_removal;
 mod modes;
 mod odbc;
 mod openrowset;

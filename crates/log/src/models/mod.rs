@@ -12,6 +12,7 @@ use loom::thread;
 use crate::Epoch;
 use crate::commit::{CommitBuffers, Committer, Sleep, Taken, Wake};
 use crate::desk::{Desk, Failure};
+use crate::hurry::Hurry;
 use crate::mutant::{MUTANT, Mutant};
 
 /// Schedules with more preemptions are not checked.
@@ -313,4 +314,42 @@ fn log_thread_does_not_wait_for_a_keeper_without_room() {
 #[test]
 fn failure_of_the_keeper_reaches_the_log_thread() {
     prove(|| share_a_desk(1, || DeskError::Io), &[Mutant::KeeperFailureDropped]);
+}
+
+/// The log thread takes a file, perhaps while the keeper is asked to stop: after that the keeper hurries
+/// because of the stop alone. While the log thread waits, the keeper ends its work.
+#[test]
+fn request_to_stop_is_not_taken_back_by_the_log_thread() {
+    prove(
+        || {
+            let hurry = Arc::new(Hurry::default());
+            let desk = std::sync::Arc::new(Desk::<(), DeskError, usize>::new(0));
+            let keeper = {
+                let (hurry, desk) = (Arc::clone(&hurry), std::sync::Arc::clone(&desk));
+                thread::spawn(move || {
+                    let zeros = |_: &mut Option<()>, pieces: &mut usize| {
+                        while *pieces < 2 && !hurry.is_on() {
+                            *pieces += 1;
+                        }
+                        Ok(())
+                    };
+                    desk.prepare(thread::yield_now, zeros)
+                })
+            };
+            let stopper = {
+                let hurry = Arc::clone(&hurry);
+                thread::spawn(move || hurry.stop())
+            };
+            hurry.begin_wait();
+            let pieces = desk.take(thread::yield_now, |_, pieces| {
+                hurry.end_wait();
+                Ok(*pieces)
+            });
+            stopper.join().unwrap();
+            assert!(hurry.is_on(), "the request to stop is forgotten");
+            assert!(pieces.is_ok_and(|pieces| pieces <= 2));
+            assert_eq!(keeper.join().unwrap(), Ok(()));
+        },
+        &[Mutant::StopForgotten],
+    );
 }

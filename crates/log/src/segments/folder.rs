@@ -18,6 +18,7 @@ use sos::{clock, park};
 use super::names::{larger_path, new_path, segment_path, segments, spare_path, spares, take_void};
 use super::{LogError, LogOptions};
 use crate::desk::{Desk, Failure};
+use crate::hurry::Hurry;
 use crate::mutant::{Mutant, is_mutant};
 use crate::segment_header::{SegmentHeader, void_block};
 use crate::{BLOCK_BYTES, Epoch};
@@ -58,8 +59,8 @@ pub struct LogFolder {
     prepared_bytes: AtomicU64,
     /// Whether the disk had no room for the last file in its usual size.
     is_short: AtomicBool,
-    /// Whether the keeper is to end what it does: the log thread waits for a file, or the keeper shall stop.
-    is_hurried: AtomicBool,
+    /// Whether the keeper is to end early what it does.
+    hurry: Hurry,
     /// The last segment when the folder was opened.
     last_segment: Option<u64>,
 }
@@ -130,7 +131,6 @@ impl LogFolder {
         let desk = Desk::new(files);
         let (requests, retired_before) = (AtomicU64::new(0), AtomicU64::new(0));
         let (prepared_bytes, is_short) = (AtomicU64::new(0), AtomicBool::new(false));
-        let is_hurried = AtomicBool::new(false);
         Ok(Self {
             disk,
             options,
@@ -140,7 +140,7 @@ impl LogFolder {
             log_bytes,
             prepared_bytes,
             is_short,
-            is_hurried,
+            hurry: Hurry::default(),
             last_segment,
         })
     }
@@ -196,7 +196,7 @@ impl LogFolder {
 
     /// Wakes the keeper, and ends what it does if that may be left: after a request to stop.
     pub fn wake(&self) {
-        self.is_hurried.store(true, Ordering::Relaxed);
+        self.hurry.stop();
         park::unpark_one(self.key());
     }
 
@@ -249,7 +249,7 @@ impl LogFolder {
         let zeros = &memory[memory.as_ptr().align_offset(BLOCK_BYTES).min(BLOCK_BYTES)..][..ZEROS];
         let is_written = self.options.sync.is_write_through();
         let mut offset = 0;
-        while offset < spare.bytes && !self.is_hurried.load(Ordering::Relaxed) {
+        while offset < spare.bytes && !self.hurry.is_on() {
             let bytes = usize::try_from(spare.bytes - offset).map_or(ZEROS, |rest| rest.min(ZEROS));
             let start_ns = clock::monotonic_ns();
             let write_back = || match is_written {
@@ -330,10 +330,10 @@ impl LogFolder {
     }
 
     /// Removes segments behind the end of the log, from the last one on, to leave no gap. Each is made
-    /// void before: see [`take_void`].
+    /// void before: see [`take_void`]. This is the log thread's: an error is its own, not the keeper's.
     pub(super) fn remove_behind(&self, keep: u64) -> Result<(), LogError> {
         let folder = &self.options.folder;
-        self.desk.change(rest, |files| {
+        self.desk.take(rest, |_nothing_is_ready, files| {
             while let Some((number, _)) = files.segments.pop_back_if(|(number, _)| *number > keep) {
                 let path = segment_path(folder, number);
                 if !is_mutant(Mutant::RemovedNotVoid) {
@@ -353,9 +353,9 @@ impl LogFolder {
         next: &Next,
     ) -> Result<(Box<dyn DiskFile>, SegmentHeader), LogError> {
         let folder = &self.options.folder;
-        self.is_hurried.store(true, Ordering::Relaxed);
+        self.hurry.begin_wait();
         self.desk.take(rest, |ready, files| {
-            self.is_hurried.store(false, Ordering::Relaxed);
+            self.hurry.end_wait();
             self.prepared_bytes.store(0, Ordering::Relaxed);
             let spare = self.find_file(ready, files, BLOCK_BYTES as u64 + next.batch_bytes)?;
             let header = SegmentHeader {

@@ -271,11 +271,13 @@ impl SegmentWriter {
         if is_mutant(Mutant::SyncRetried) && self.file.sync().is_ok() {
             return Ok(());
         }
-        self.file.sync().map_err(LogError::io(&self.path()))
+        self.file.sync().map_err(|error| self.failed(error))
     }
 
-    fn path(&self) -> String {
-        segment_path(&self.folder.options.folder, self.segment.number)
+    /// Names the segment in an error. The name is made for an error only: a flush has two calls.
+    #[cold]
+    fn failed(&self, error: io::Error) -> LogError {
+        LogError::io(&segment_path(&self.folder.options.folder, self.segment.number))(error)
     }
 
     fn write_group(&mut self, begun: &mut Begun, buffers: &[&[u8]]) -> Result<(), LogError> {
@@ -318,8 +320,7 @@ impl SegmentWriter {
         let (blocks, crc) = self.batch.seal(&header);
         // The number is used even if the write fails: a part of the batch may be on the disk.
         self.next_batch += 1;
-        let path = segment_path(&self.folder.options.folder, self.segment.number);
-        self.file.write_at(self.offset, blocks).map_err(LogError::io(&path))?;
+        self.file.write_at(self.offset, blocks).map_err(|error| self.failed(error))?;
         self.offset += bytes;
         self.previous_crc = crc;
         self.last_epoch = group.epochs.1;

@@ -1,8 +1,13 @@
 //! `Builder`: fills an empty index with the rows of a table that was put back.
 //!
 //! A range index is built from the bottom up from sorted items, which needs no descent and no
-//! split. A hash index gets its size first, and takes its entries one by one.
+//! split. A hash index gets its size first, and takes its entries one by one, each some rows after
+//! its bucket was prefetched: the buckets are in no cache, and each is far from the one before.
 
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+
+use crate::index::hash::HashIndex;
 use crate::index::node::{Item, Node, Prefix, prefix};
 use crate::index::{Entries, Index, has_key, with_buffer};
 use crate::primitives::{Guard, booked};
@@ -12,11 +17,16 @@ use crate::version::{RowHead, Version};
 /// Two rows have this key, in a unique index.
 pub(crate) struct Duplicate(pub(crate) Box<[u8]>);
 
+/// Rows whose buckets are being prefetched while the entry of one is added.
+const BUCKETS_AHEAD: usize = if cfg!(test) { 2 } else { 16 };
+
 /// The entries of an index that is being built.
 pub(crate) struct Builder<'i> {
     index: &'i Index,
     /// Of a range index: the items, each with the start of its key.
     items: Vec<(Prefix, Box<Item>)>,
+    /// Of a hash index: the hashes and heads of the last rows, whose entries are still to be added.
+    ahead: VecDeque<(u32, NonNull<RowHead>)>,
 }
 
 impl Index {
@@ -29,12 +39,13 @@ impl Index {
                 Vec::new()
             }
         };
-        Builder { index: self, items }
+        Builder { index: self, items, ahead: VecDeque::new() }
     }
 }
 
 impl Builder<'_> {
-    /// Adds the entry of a row that has one version.
+    /// Adds the entry of a row that has one version. The entry of a hash index is added later, and
+    /// so is a duplicate found.
     pub(crate) fn push(
         &mut self,
         head: &RowHead,
@@ -42,31 +53,61 @@ impl Builder<'_> {
         guard: &Guard,
     ) -> Result<(), Duplicate> {
         let index = self.index;
-        with_buffer(|key| {
+        let hash = with_buffer(|key| {
             index.extractor.key(version.image(), key);
             match &index.entries {
                 // A row that a filtered index leaves out has the empty key.
-                _ if key.is_empty() => Ok(()),
+                _ if key.is_empty() => None,
                 Entries::Range(_) => {
                     let item = booked(|| Box::new(Item::new(key, head)));
                     self.items.push((prefix(key), item));
-                    Ok(())
+                    None
                 }
-                Entries::Hash(hash) => {
-                    let check = |other: &RowHead| match index.uniqueness {
-                        Uniqueness::NotUnique => Ok(()),
-                        Uniqueness::Unique if !is_row_of(index, other, key, guard) => Ok(()),
-                        Uniqueness::Unique => Err(Duplicate(Box::from(&**key))),
-                    };
-                    hash.add(key, head, check, || {})
-                }
+                Entries::Hash(hash) => Some((hash, hash.hash(key))),
             }
+        });
+        let Some((entries, hash)) = hash else { return Ok(()) };
+        entries.prefetch(hash);
+        self.ahead.push_back((hash, NonNull::from(head)));
+        if self.ahead.len() > BUCKETS_AHEAD { self.add_first(entries, guard) } else { Ok(()) }
+    }
+
+    /// Adds the first of the entries that wait for their buckets.
+    fn add_first(&mut self, entries: &HashIndex, guard: &Guard) -> Result<(), Duplicate> {
+        let Some((hash, head)) = self.ahead.pop_front() else { return Ok(()) };
+        // SAFETY: heads live as long as the table, which owns the index.
+        let head = unsafe { head.as_ref() };
+        let check = |other: &RowHead| match self.index.uniqueness {
+            Uniqueness::NotUnique => Ok(()),
+            Uniqueness::Unique => self.check_other(head, other, guard),
+        };
+        // The table has its size already. If it is nearly full it doubles with later entries, not here.
+        entries.add_hashed(hash, head, check, || {}).map(drop)
+    }
+
+    /// Fails if another row, whose key has the same hash, has the same key.
+    fn check_other(&self, head: &RowHead, other: &RowHead, guard: &Guard) -> Result<(), Duplicate> {
+        let index = self.index;
+        with_buffer(|key| {
+            let version = only_version(head, guard).expect("a row that was pushed has a version");
+            index.extractor.key(version.image(), key);
+            let is_same = only_version(other, guard)
+                .is_some_and(|version| has_key(index, version.image(), key));
+            if is_same { Err(Duplicate(Box::from(&**key))) } else { Ok(()) }
         })
     }
 
     /// Builds the index from the entries.
     pub(crate) fn finish(mut self, guard: &Guard) -> Result<(), Duplicate> {
-        let Entries::Range(range) = &self.index.entries else { return Ok(()) };
+        let range = match &self.index.entries {
+            Entries::Range(range) => range,
+            Entries::Hash(entries) => {
+                while !self.ahead.is_empty() {
+                    self.add_first(entries, guard)?;
+                }
+                return Ok(());
+            }
+        };
         self.items.sort_unstable_by(|(one, a), (other, b)| {
             one.cmp(other).then_with(|| a.key.cmp(&b.key)).then(a.id.cmp(&b.id))
         });
@@ -84,11 +125,10 @@ impl Builder<'_> {
     }
 }
 
-/// Returns whether the only version of a row has the key.
-fn is_row_of(index: &Index, head: &RowHead, key: &[u8], _guard: &Guard) -> bool {
+/// Returns the only version of a row of a table that no other thread uses yet.
+fn only_version<'g>(head: &RowHead, _guard: &'g Guard) -> Option<&'g Version> {
     // SAFETY: a linked version is freed only through `epoch`, so it is alive under the guard.
-    let version = unsafe { head.latest().as_ref() };
-    version.is_some_and(|version| has_key(index, version.image(), key))
+    unsafe { head.latest().as_ref() }
 }
 
 /// Items of a new leaf, and children of a new inner node: some room is left for later entries.

@@ -23,7 +23,7 @@ use sos::lock::RawSpin;
 
 #[cfg(not(any(loom, shuttle)))]
 use crate::primitives::booked;
-use crate::primitives::{AtomicPtr, AtomicU32, Mutant, Ordering, SpinClass, is_mutant};
+use crate::primitives::{AtomicPtr, AtomicU32, Mutant, Ordering, SpinClass, is_mutant, prefetch};
 use crate::spec::IndexStatistics;
 use crate::version::RowHead;
 
@@ -113,10 +113,26 @@ impl HashIndex {
         &self,
         key: &[u8],
         head: &RowHead,
-        mut check: impl FnMut(&RowHead) -> Result<(), E>,
+        check: impl FnMut(&RowHead) -> Result<(), E>,
         publish: impl FnOnce(),
     ) -> Result<(), E> {
         let hash = self.hash(key);
+        let has_overflowed = self.add_hashed(hash, head, check, publish)?;
+        if has_overflowed {
+            self.note_overflow(hash);
+        }
+        Ok(())
+    }
+
+    /// As [`Self::add`], for a key whose hash is known, in a table that stays as large as it is. Returns
+    /// whether the entry's bucket was full.
+    pub(crate) fn add_hashed<E>(
+        &self,
+        hash: u32,
+        head: &RowHead,
+        mut check: impl FnMut(&RowHead) -> Result<(), E>,
+        publish: impl FnOnce(),
+    ) -> Result<bool, E> {
         let latched = self.latch(hash);
         let mut free = None;
         let mut is_there = false;
@@ -138,10 +154,13 @@ impl HashIndex {
         }
         publish();
         drop(latched);
-        if has_overflowed {
-            self.note_overflow(hash);
-        }
-        Ok(())
+        Ok(has_overflowed)
+    }
+
+    /// Prefetches the bucket that an entry of this hash is added to, in a table that does not grow.
+    pub(crate) fn prefetch(&self, hash: u32) {
+        let number = u64::from(hash) & mask(self.level.load(Ordering::Relaxed));
+        prefetch(std::ptr::from_ref(self.bucket(number)).cast());
     }
 
     /// Removes the entry if, under the latch, `is_dead` says that no version needs it.

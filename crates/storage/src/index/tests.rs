@@ -366,6 +366,7 @@ fn built_index_agrees_with_one_that_grew() {
         let keys: Vec<Vec<u8>> = (0..seed * 3).map(|_| key(random.below(100))).collect();
         let guard = pin();
         let mut builder = built.builder(keys.len());
+        let size = built.statistics(&guard).buckets;
         let mut heads = Vec::new();
         for key in &keys {
             let head = heap.allocate();
@@ -377,6 +378,9 @@ fn built_index_agrees_with_one_that_grew() {
             heads.push(head);
         }
         assert!(builder.finish(&guard).is_ok());
+        if kind == HASH {
+            assert_eq!(built.statistics(&guard).buckets, size, "it had its size before");
+        }
         for (at, more) in (0..40).map(|at| (at, key(random.below(200)))) {
             if let Some(gone) = keys.get(at * 2) {
                 built.remove((gone, heads[at * 2]), 0, &guard, || true);

@@ -281,9 +281,13 @@ impl World {
     }
 }
 
-/// Entries stay findable while `writers` threads add and remove others: splits and doublings.
-fn entries_stay(kind: IndexKind, writers: u8) {
+/// Entries stay findable while `writers` threads add and remove others: splits and doublings. The index
+/// has its size for this number of rows before, as the index of a table that was restored has.
+fn entries_stay(kind: IndexKind, writers: u8, reserved: usize) {
     let world = world(kind);
+    if reserved > 0 {
+        assert!(world.index.builder(reserved).finish(&pin()).is_ok());
+    }
     let keys = [10, 20, 30];
     let heads: Vec<usize> =
         keys.iter().map(|key| std::ptr::from_ref(world.add(*key, 0)).expose_provenance()).collect();
@@ -318,14 +322,21 @@ fn entries_stay(kind: IndexKind, writers: u8) {
 #[test]
 fn hash_index_doubles_without_losing_sight_of_an_entry() {
     const KIND: IndexKind = IndexKind::Hash { bucket_count: 64 };
-    check(|| entries_stay(KIND, 2), 3_000);
+    check(|| entries_stay(KIND, 2, 0), 3_000);
     // The mistake lasts for one store, in which a second writer would mostly run.
-    prove(|| entries_stay(KIND, 1), Mutant::ClearBeforeReady);
+    prove(|| entries_stay(KIND, 1, 0), Mutant::ClearBeforeReady);
+}
+
+#[test]
+fn reserved_hash_index_doubles_without_losing_sight_of_an_entry() {
+    const KIND: IndexKind = IndexKind::Hash { bucket_count: 64 };
+    check(|| entries_stay(KIND, 2, 1), 3_000);
+    prove(|| entries_stay(KIND, 1, 1), Mutant::ClearBeforeReady);
 }
 
 #[test]
 fn range_index_splits_without_losing_sight_of_an_entry() {
-    prove(|| entries_stay(IndexKind::Range, 2), Mutant::LeafUnchecked);
+    prove(|| entries_stay(IndexKind::Range, 2, 0), Mutant::LeafUnchecked);
 }
 
 /// Two threads add to two parts, which they make: all entries are found, by key and in

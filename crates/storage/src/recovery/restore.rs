@@ -6,6 +6,7 @@
 
 use std::convert::Infallible;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use crate::columnstore::RowGroup;
 use crate::index::{Duplicate, Index};
@@ -109,7 +110,7 @@ impl Restore<'_> {
             part.count_rows(i64::try_from(count).unwrap_or(i64::MAX));
             rows += count;
             let indexes = part.indexes(&pin()).to_vec();
-            indexes.iter().try_for_each(|index| build(part, index))?;
+            build(part, &indexes)?;
         }
         self.settle_groups();
         Ok(rows)
@@ -161,13 +162,23 @@ fn replace(table: &Table, head: &RowHead, version: *mut Version) {
     }
 }
 
-/// Builds an index over all rows.
-fn build(table: &Table, index: &Index) -> Result<()> {
-    let named = |Duplicate(key)| Error::Unique { table: table.id(), index: index.id, key };
-    let mut builder = index.builder(usize::try_from(table.delta_rows()).unwrap_or(0));
-    for_each_row(table, |head, version, guard| builder.push(head, version, guard))
-        .map_err(named)?;
-    builder.finish(&pin()).map_err(named)
+/// Builds indexes over all rows, in one walk: each row is read from memory once.
+fn build(table: &Table, indexes: &[Arc<Index>]) -> Result<()> {
+    let rows = usize::try_from(table.delta_rows()).unwrap_or(0);
+    let named =
+        |index: &Index, Duplicate(key)| Error::Unique { table: table.id(), index: index.id, key };
+    let mut builders: Vec<_> = indexes.iter().map(|index| (index, index.builder(rows))).collect();
+    if builders.is_empty() {
+        return Ok(());
+    }
+    for_each_row(table, |head, version, guard| {
+        builders.iter_mut().try_for_each(|(index, builder)| {
+            builder.push(head, version, guard).map_err(|error| named(index, error))
+        })
+    })?;
+    builders.into_iter().try_for_each(|(index, builder)| {
+        builder.finish(&pin()).map_err(|error| named(index, error))
+    })
 }
 
 fn for_each_row<E>(

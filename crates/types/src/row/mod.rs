@@ -319,6 +319,7 @@ impl<'a> RowView<'a> {
         self.bytes[ordinal / 8] & 1 << (ordinal % 8) != 0
     }
 
+    #[inline]
     fn slot(&self, index: usize) -> Slot<'a> {
         let (start, _) = if index == 0 { (0, false) } else { self.end(index - 1) };
         let (end, is_blob) = self.end(index);
@@ -332,6 +333,7 @@ impl<'a> RowView<'a> {
     }
 
     /// Returns the end of a variable value, and whether it is out of line.
+    #[inline]
     fn end(&self, index: usize) -> (usize, bool) {
         let ends = &self.bytes[self.layout.ends_start..];
         if self.layout.wide_ends {
