@@ -93,9 +93,9 @@ impl Table {
                 Attempt::Done(is_changed) => return Ok(is_changed),
                 Attempt::Raced => {}
                 Attempt::Larger(bytes) => admitted = bytes,
-                Attempt::Owned(blocker) => {
-                    wait_for(&self.shared.locks, None, blocker, &options.patience())?
-                }
+                Attempt::Owned(blocker) => self.counted_wait(|| {
+                    wait_for(&self.shared.locks, None, blocker, &options.patience())
+                })?,
                 Attempt::Held => {
                     return self.change_held((index, key), options, buffer, &mut change);
                 }
@@ -188,6 +188,10 @@ impl Table {
         if kind == VersionKind::Tombstone {
             self.count_rows(-1);
         }
+        if let Some(index) = moved {
+            index.count_changed(before, index.has_entry_of(image));
+        }
+        self.count_change(set, (kind, before), false);
         self.shared.garbage.note_row(&self.shared, self, found.head, ts);
         Ok(Attempt::Done(true))
     }
@@ -297,7 +301,9 @@ impl Table {
                 Err(KeyTaken::Stale) => unreachable!("no snapshot was asked for"),
                 Err(KeyTaken::Busy { blocker, .. }) => {
                     drop(guard);
-                    wait_for(&self.shared.locks, None, blocker, &options.patience())?;
+                    self.counted_wait(|| {
+                        wait_for(&self.shared.locks, None, blocker, &options.patience())
+                    })?;
                 }
             }
         }
@@ -359,6 +365,10 @@ impl Table {
         label(Label::Commit);
         self.commit_version((version, head), None, (set, announced), guard);
         self.count_rows(1);
+        self.count_insert();
+        if let Some(index) = set.list.first().filter(|index| index.has_entry_of(row)) {
+            index.counts.count_added();
+        }
         Ok(Ok(head.id()))
     }
 
@@ -406,6 +416,7 @@ impl Table {
         guard: &'g Guard,
     ) -> Result<Option<Found<'g>>> {
         let index = self.index(index, guard)?;
+        index.count_seeks(1);
         let mut found = None;
         index.find(key, guard, |head| {
             let row = newest(head, std::ptr::null(), &self.shared.clock, guard);
