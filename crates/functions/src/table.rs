@@ -18,7 +18,7 @@ pub(crate) static FUNCTIONS: &[TableFunction] = &[
         name: "STRING_SPLIT",
         bind: bind_split,
         rows: split,
-        collation: Collating::Compare,
+        collation: Collating::Apart,
     },
     TableFunction {
         name: "GENERATE_SERIES",

@@ -14,15 +14,16 @@ fn counts(session: &mut Session) -> Vec<String> {
     sets(session, COUNTS).remove(0).into_iter().map(|row| row.join(" ")).collect()
 }
 
-/// A table with a clustered index, one on a column that is not unique, one that is, one with a filter;
-/// and a heap that refers to it.
-const SHOP: [&str; 5] = [
+/// A table with a clustered index, one on a column that is not unique, one that is, one with a filter.
+const SHOP: [&str; 4] = [
     "CREATE DATABASE shop",
     "USE shop; CREATE TABLE stock (id int NOT NULL CONSTRAINT pk PRIMARY KEY, n int NOT NULL, place int NOT NULL, note int NULL, INDEX ix_n (n), INDEX ix_place UNIQUE (place))",
     "CREATE INDEX ix_some ON stock (n) WHERE note = 1",
     "INSERT stock SELECT value, value % 10, value, IIF(value <= 20, 1, NULL) FROM GENERATE_SERIES(1, 100)",
-    "CREATE TABLE sold (stock_id int NOT NULL REFERENCES stock (id), n int)",
 ];
+
+/// A heap that refers to it.
+const SOLD: &str = "CREATE TABLE sold (stock_id int NOT NULL REFERENCES stock (id), n int)";
 
 fn shop(session: &mut Session) {
     for text in SHOP {
@@ -36,7 +37,6 @@ fn rows_and_entries_are_counted_as_they_change() {
     let mut session = login(&instance);
     shop(&mut session);
     let filled = [
-        "sold heap 0 0 0 0 0",
         "stock ix_n 100 0 0 0 0",
         "stock ix_place 100 0 0 0 0",
         "stock ix_some 20 0 0 0 0",
@@ -58,6 +58,7 @@ fn rows_and_entries_are_counted_as_they_change() {
         "DELETE stock WHERE id IN (2, 60)",
         // What is rolled back has been done all the same.
         "BEGIN TRAN; DELETE stock WHERE id = 61; INSERT stock VALUES (2000, 0, 2000, NULL); ROLLBACK",
+        SOLD,
         "INSERT sold VALUES (3, 1), (4, 2)",
         "UPDATE sold SET n = n + 1",
         "DELETE sold WHERE n = 2",
@@ -71,8 +72,9 @@ fn rows_and_entries_are_counted_as_they_change() {
             "stock ix_n 111 0 13 0 0",
             "stock ix_place 101 0 3 0 0",
             "stock ix_some 21 0 2 0 0",
-            // Look-ups: four of UPDATE, two and one of DELETE, two of the foreign key.
-            "stock pk 102 13 4 1 9",
+            // Look-ups: four of UPDATE, two and one of DELETE, two of the foreign key. The key that
+            // changes is looked up again when the transaction has begun that this takes.
+            "stock pk 102 13 4 1 10",
         ]
     );
 }
@@ -100,8 +102,8 @@ fn each_opening_of_a_seek_or_scan_counts() {
         .iter()
         .map(|row| row.rsplitn(3, ' ').take(2).collect::<Vec<_>>().join(" "))
         .collect();
-    // Look-ups and scans of: the heap, ix_n, ix_place, ix_some, pk.
-    assert_eq!(found, ["0 0", "0 1", "4 0", "0 0", "73 2"]);
+    // Look-ups and scans of: ix_n, ix_place, ix_some, pk.
+    assert_eq!(found, ["0 1", "4 0", "0 0", "73 2"]);
 }
 
 #[test]

@@ -23,7 +23,7 @@ impl Tally {
         self.0.fetch_add(amount, Ordering::Relaxed);
     }
 
-    /// Returns the number.
+    /// Returns what has been added so far.
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
