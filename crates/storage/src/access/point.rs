@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use types::row::RowBuffer;
 
 use crate::durability::{Announced, EpochMark, Lost, logged_bytes};
-use crate::index::{has_key, with_buffer};
+use crate::index::{Index, has_key, with_buffer};
 use crate::primitives::{Guard, Label, Mutant, Timestamp, is_mutant, label, labelled, pin};
 use crate::spec::{
     Decision, Error, IndexId, Isolation, Read, Result, RowId, RowImage, RowLock,
@@ -185,6 +185,19 @@ impl Table {
         // SAFETY: linked just now, and the guard keeps it alive.
         let version = unsafe { version.as_ref() };
         let ts = self.commit_version((version, found.head), Some(before), (set, announced), &guard);
+        self.count_point(set, (kind, before, image), moved);
+        self.shared.garbage.note_row(&self.shared, self, found.head, ts);
+        Ok(Attempt::Done(true))
+    }
+
+    /// Counts a change that has been committed, and the index in which it has changed the key.
+    #[inline]
+    fn count_point(
+        &self,
+        set: &IndexSet,
+        (kind, before, image): (VersionKind, RowImage<'_>, RowImage<'_>),
+        moved: Option<&Index>,
+    ) {
         if kind == VersionKind::Tombstone {
             self.count_rows(-1);
         }
@@ -192,8 +205,6 @@ impl Table {
             index.count_changed(before, index.has_entry_of(image));
         }
         self.count_change(set, (kind, before), false);
-        self.shared.garbage.note_row(&self.shared, self, found.head, ts);
-        Ok(Attempt::Done(true))
     }
 
     /// Makes the change through a transaction: the key changes in a unique, a hash or several

@@ -219,6 +219,7 @@ mod tests {
     use std::sync::Barrier;
 
     use super::*;
+    use crate::primitives::AtomicI64;
 
     /// Returns the numbers of `threads` threads that live at the same time.
     fn numbers(threads: usize) -> Vec<usize> {

@@ -132,9 +132,8 @@ impl Transaction {
                         self.wait_for_hold(table, &state, (other, WhenOwned::Wait))?;
                         continue;
                     }
-                    self.note_write(table, head, version, WriteKind::Insert);
                     table.count_insert();
-                    return Ok(self.row_ref(table, head, version));
+                    return Ok(self.written(table, head, version, WriteKind::Insert));
                 }
                 Err(taken) => {
                     unlink_top(table, head, version, &guard);
@@ -309,9 +308,8 @@ impl Transaction {
                 self.wait_for_hold(table, &state, (other, WhenOwned::Wait))?;
                 continue;
             }
-            self.note_write(table, head, version, WriteKind::Update);
             table.count_change(set, (VersionKind::Data, before.image()), is_own);
-            return Ok(self.row_ref(table, head, version));
+            return Ok(self.written(table, head, version, WriteKind::Update));
         }
     }
 
@@ -526,6 +524,18 @@ impl Transaction {
     ) -> Result<NonNull<Version>> {
         let begin = (Begin::Transaction(Arc::as_ptr(state)), self.command());
         table.new_version(kind, begin, next, image)
+    }
+
+    /// Notes a write, and returns the row as it is now.
+    fn written<'t>(
+        &'t self,
+        table: &'t Table,
+        head: &'t RowHead,
+        version: NonNull<Version>,
+        kind: WriteKind,
+    ) -> RowRef<'t> {
+        self.note_write(table, head, version, kind);
+        self.row_ref(table, head, version)
     }
 
     fn row_ref<'t>(
