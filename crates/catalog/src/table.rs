@@ -146,6 +146,10 @@ impl KeyExtractor for RowKey {
         }
         likeness
     }
+
+    fn is_filtered(&self) -> bool {
+        self.filter.is_some()
+    }
 }
 
 /// Returns how a column is encoded in a key.

@@ -7,7 +7,7 @@ use types::value::ColumnType;
 use types::{Collation, DataType, Length, Msg, Result, Value};
 
 use crate::entry::{Bind, convert, lookup, of, session, whole};
-use crate::{Accumulator, AggregateFunction, Call, Evaluate, Function};
+use crate::{Accumulator, AggregateFunction, Call, Collating, Evaluate, Function};
 use plan::expr::Expr;
 use plan::function::Context;
 use types::percentile::percentile;
@@ -77,7 +77,14 @@ pub(crate) fn ansi_trimmed(value: &Value) -> Value {
 /// A function of the current grouping set. The binder replaces its arguments by the mask of absent
 /// keys and the bits of that mask to return.
 const fn grouping(name: &'static str, arity: (u8, u8), bind: Bind) -> Function {
-    Function { name, arity, bind, eval: Evaluate::Full(eval_grouping), deterministic: false }
+    Function {
+        name,
+        arity,
+        bind,
+        eval: Evaluate::Full(eval_grouping),
+        deterministic: false,
+        collation: Collating::Apart,
+    }
 }
 
 fn bind_columns_updated(_: &mut Vec<Expr>) -> Result<ColumnType> {

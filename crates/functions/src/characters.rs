@@ -10,16 +10,18 @@ use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
 
 use crate::entry::{pure, whole};
-use crate::{Call, Function};
+use crate::{Call, Collating, Function};
 use plan::convert::convert_to;
 use plan::expr::Expr;
 use plan::function::Context;
 
 pub(crate) static FUNCTIONS: &[Function] = &[
-    pure("LTRIM", (1, 2), bind_trim, |_, c, v| Ok(trim(c, &v[0], v.get(1), TrimSide::Left))),
-    pure("RTRIM", (1, 2), bind_trim, |_, c, v| Ok(trim(c, &v[0], v.get(1), TrimSide::Right))),
-    pure("TRIM", (1, 2), bind_trim_from, eval_trim),
-    pure("TRANSLATE", (3, 3), bind_translate, eval_translate),
+    pure("LTRIM", (1, 2), bind_trim, |_, c, v| Ok(trim(c, &v[0], v.get(1), TrimSide::Left)))
+        .collating(Collating::Compare),
+    pure("RTRIM", (1, 2), bind_trim, |_, c, v| Ok(trim(c, &v[0], v.get(1), TrimSide::Right)))
+        .collating(Collating::Compare),
+    pure("TRIM", (1, 2), bind_trim_from, eval_trim).collating(Collating::Compare),
+    pure("TRANSLATE", (3, 3), bind_translate, eval_translate).collating(Collating::Compare),
 ];
 
 /// Converts arguments to strings of one encoding.

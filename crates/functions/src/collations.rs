@@ -4,10 +4,11 @@ use types::collation::Collation;
 use types::{DataType, Length, Msg, Value};
 
 use crate::entry::of;
-use crate::{TableFunction, made};
+use crate::{Collating, TableFunction, made};
 
 pub(crate) static FUNCTIONS: &[TableFunction] = &[TableFunction {
     name: "FN_HELPCOLLATIONS",
+    collation: Collating::Apart,
     bind: |arguments| {
         if !arguments.is_empty() {
             return Err(Msg::TooManyArguments("fn_helpcollations").into());

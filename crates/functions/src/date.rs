@@ -4,7 +4,7 @@ use types::date::{self, DatePart};
 use types::value::ColumnType;
 use types::{Collation, DataType, Error, Mode, Msg, Result, Value};
 
-use crate::{Call, Evaluate, Function};
+use crate::{Call, Collating, Evaluate, Function};
 use plan::convert::convert_to;
 use plan::expr::Expr;
 use plan::function::Context;
@@ -39,7 +39,14 @@ const fn now(
     bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
     read: fn(&mut Context<'_>) -> Value,
 ) -> Function {
-    Function { name, arity: (0, 0), bind, eval: Evaluate::Session(read), deterministic: false }
+    Function {
+        name,
+        arity: (0, 0),
+        bind,
+        eval: Evaluate::Session(read),
+        deterministic: false,
+        collation: Collating::Apart,
+    }
 }
 
 const fn scalar(
@@ -48,7 +55,14 @@ const fn scalar(
     bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
     eval: fn(&mut Context<'_>, &Call<'_>, &[Value]) -> Result<Value>,
 ) -> Function {
-    Function { name, arity, bind, eval: Evaluate::Strict(eval), deterministic: true }
+    Function {
+        name,
+        arity,
+        bind,
+        eval: Evaluate::Strict(eval),
+        deterministic: true,
+        collation: Collating::Apart,
+    }
 }
 
 fn of(data_type: DataType) -> ColumnType {

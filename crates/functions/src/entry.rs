@@ -3,7 +3,7 @@
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Mode, Result, Value};
 
-use crate::{Call, Evaluate, Function};
+use crate::{Call, Collating, Evaluate, Function};
 use plan::convert::convert_to;
 use plan::expr::Expr;
 use plan::function::Context;
@@ -15,12 +15,26 @@ pub type Eval = fn(&mut Context<'_>, &Call<'_>, &[Value]) -> Result<Value>;
 
 /// Returns the entry of a function that is NULL for any NULL and depends only on its arguments.
 pub const fn pure(name: &'static str, arity: (u8, u8), bind: Bind, eval: Eval) -> Function {
-    Function { name, arity, bind, eval: Evaluate::Strict(eval), deterministic: true }
+    Function {
+        name,
+        arity,
+        bind,
+        eval: Evaluate::Strict(eval),
+        deterministic: true,
+        collation: Collating::Apart,
+    }
 }
 
 /// Returns the entry of a function that is NULL for any NULL and depends on the catalog or session.
 pub const fn lookup(name: &'static str, arity: (u8, u8), bind: Bind, eval: Eval) -> Function {
-    Function { name, arity, bind, eval: Evaluate::Strict(eval), deterministic: false }
+    Function {
+        name,
+        arity,
+        bind,
+        eval: Evaluate::Strict(eval),
+        deterministic: false,
+        collation: Collating::Apart,
+    }
 }
 
 /// Returns the entry of a function without arguments that reads the session.
@@ -29,7 +43,14 @@ pub const fn session(
     bind: Bind,
     read: fn(&mut Context<'_>) -> Value,
 ) -> Function {
-    Function { name, arity: (0, 0), bind, eval: Evaluate::Session(read), deterministic: false }
+    Function {
+        name,
+        arity: (0, 0),
+        bind,
+        eval: Evaluate::Session(read),
+        deterministic: false,
+        collation: Collating::Apart,
+    }
 }
 
 /// Returns a nullable type with the default collation.

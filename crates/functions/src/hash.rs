@@ -4,7 +4,7 @@ use sha2::Digest;
 use types::{DataType, Length, Msg, Result, Value};
 
 use crate::entry::{convert, int, of, pure, text};
-use crate::{Call, Evaluate, Function};
+use crate::{Call, Collating, Evaluate, Function};
 use plan::expr::Expr;
 use plan::function::Context;
 
@@ -28,7 +28,14 @@ const fn checksum(name: &'static str, strings: Strings) -> Function {
         Strings::Collated => |_, c, v| Ok(sum(c, v, Strings::Collated)),
         Strings::Bytes => |_, c, v| Ok(sum(c, v, Strings::Bytes)),
     };
-    Function { name, arity: (1, 254), bind: int, eval: Evaluate::Full(eval), deterministic: true }
+    Function {
+        name,
+        arity: (1, 254),
+        bind: int,
+        eval: Evaluate::Full(eval),
+        deterministic: true,
+        collation: Collating::Apart,
+    }
 }
 
 fn bind_hash(arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {

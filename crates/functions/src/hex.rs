@@ -5,7 +5,7 @@
 use types::{DataType, Length, Result, Value};
 
 use crate::entry::{convert, of, whole};
-use crate::{Call, Evaluate, Function};
+use crate::{Call, Collating, Evaluate, Function};
 use plan::expr::Expr;
 use plan::function::Context;
 
@@ -19,6 +19,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         bind: bind_whole,
         eval: Evaluate::Strict(|_, _, values| Ok(hexadecimal(bytes(&values[0]), true))),
         deterministic: true,
+        collation: Collating::Apart,
     },
     Function {
         name: "FN_VARBINTOHEXSUBSTRING",
@@ -26,6 +27,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         bind: bind_part,
         eval: Evaluate::Strict(part),
         deterministic: true,
+        collation: Collating::Apart,
     },
 ];
 

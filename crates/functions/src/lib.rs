@@ -45,7 +45,8 @@ pub use unsupported::{NAMES as KNOWN_BUT_MISSING, is_known};
 pub use zone::zones_now;
 
 pub use plan::function::{
-    Accumulator, AggregateFunction, Call, Evaluate, Function, NextRow, TableFunction, made,
+    Accumulator, AggregateFunction, Call, Collating, Evaluate, Function, NextRow, TableFunction,
+    made,
 };
 
 /// Scalar functions, one list per file.

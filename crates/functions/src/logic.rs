@@ -6,7 +6,7 @@
 use types::value::ColumnType;
 use types::{Collation, DataType, Mode, Msg, Result, Value};
 
-use crate::{Call, Evaluate, Function};
+use crate::{Call, Collating, Evaluate, Function};
 use plan::convert::convert_to;
 use plan::expr::{Expr, ExprKind};
 use plan::function::Context;
@@ -18,6 +18,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         bind: bind_is_null,
         eval: Evaluate::Full(eval_is_null),
         deterministic: true,
+        collation: Collating::Combine,
     },
     Function {
         name: "NEWID",
@@ -25,6 +26,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         bind: bind_new_id,
         eval: Evaluate::Session(new_id),
         deterministic: false,
+        collation: Collating::Apart,
     },
     Function {
         name: "NEWSEQUENTIALID",
@@ -32,6 +34,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         bind: |_| Err(Msg::NewSequentialIdPlace.into()),
         eval: Evaluate::Session(|cx| cx.next_sequential_id()),
         deterministic: false,
+        collation: Collating::Apart,
     },
     Function {
         name: "ISNUMERIC",
@@ -39,6 +42,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         bind: bind_is_numeric,
         eval: Evaluate::Full(eval_is_numeric),
         deterministic: true,
+        collation: Collating::Apart,
     },
     Function {
         name: "ISDATE",
@@ -46,6 +50,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         bind: bind_is_date,
         eval: Evaluate::Full(eval_is_date),
         deterministic: false,
+        collation: Collating::Apart,
     },
 ];
 

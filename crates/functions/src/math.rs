@@ -5,7 +5,7 @@ use types::value::ColumnType;
 use types::{DataType, Decimal, Error, Msg, Result, Value};
 
 use crate::entry::{convert, of, pure, whole};
-use crate::{Call, Evaluate, Function};
+use crate::{Call, Collating, Evaluate, Function};
 use plan::expr::Expr;
 use plan::function::Context;
 
@@ -38,6 +38,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         bind: bind_rand,
         eval: Evaluate::Full(eval_rand),
         deterministic: false,
+        collation: Collating::Apart,
     },
 ];
 

@@ -3,7 +3,7 @@
 use types::value::ColumnType;
 use types::{Msg, Result, Value};
 
-use crate::{Call, Function};
+use crate::{Call, Collating, Function};
 use plan::expr::Expr;
 use plan::function::{Context, Evaluate};
 
@@ -16,6 +16,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[Function {
     bind,
     eval: Evaluate::Full(eval),
     deterministic: false,
+    collation: Collating::Apart,
 }];
 
 /// The first argument is the value, the second the variable's name.

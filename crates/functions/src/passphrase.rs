@@ -15,7 +15,7 @@ use types::value::ColumnType;
 use types::{Bytes, DataType, Family, Length, Msg, Result, Value};
 
 use crate::entry::{convert, of, text, whole};
-use crate::{Call, Evaluate, Function};
+use crate::{Call, Collating, Evaluate, Function};
 use plan::expr::Expr;
 
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -24,7 +24,14 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 ];
 
 const fn by_passphrase(name: &'static str, eval: crate::entry::Eval) -> Function {
-    Function { name, arity: (2, 4), bind, eval: Evaluate::Full(eval), deterministic: false }
+    Function {
+        name,
+        arity: (2, 4),
+        bind,
+        eval: Evaluate::Full(eval),
+        deterministic: false,
+        collation: Collating::Apart,
+    }
 }
 
 /// First bytes of the plaintext; they show that the key is right.

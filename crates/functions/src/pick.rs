@@ -6,17 +6,15 @@ use types::value::ColumnType;
 use types::{DataType, Mode, Result, Value, compare, type_rules};
 
 use crate::entry::{Eval, convert, whole};
-use crate::{Call, Evaluate, Function};
+use crate::{Call, Collating, Evaluate, Function};
 use plan::convert::convert_to;
 use plan::expr::Expr;
+use plan::function::Context;
 
 pub(crate) static FUNCTIONS: &[Function] = &[
-    pick("CHOOSE", (2, 254), bind_choose, |_, _, v| {
-        let place = whole(v, 0).and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
-        Ok(place.and_then(|n| v.get(n)).cloned().unwrap_or(Value::Null))
-    }),
-    pick("GREATEST", (1, 254), bind_all, |_, c, v| Ok(extreme(c, v, Ordering::Greater))),
-    pick("LEAST", (1, 254), bind_all, |_, c, v| Ok(extreme(c, v, Ordering::Less))),
+    pick("CHOOSE", (2, 254), bind_choose, eval_choose, Collating::Combine),
+    pick("GREATEST", (1, 254), bind_all, eval_greatest, Collating::Compare),
+    pick("LEAST", (1, 254), bind_all, eval_least, Collating::Compare),
 ];
 
 const fn pick(
@@ -24,8 +22,9 @@ const fn pick(
     arity: (u8, u8),
     bind: crate::entry::Bind,
     eval: Eval,
+    collation: Collating,
 ) -> Function {
-    Function { name, arity, bind, eval: Evaluate::Full(eval), deterministic: true }
+    Function { name, arity, bind, eval: Evaluate::Full(eval), deterministic: true, collation }
 }
 
 /// Converts the arguments from `first` on to the type of highest precedence.
@@ -52,6 +51,19 @@ fn bind_choose(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 
 fn bind_all(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     unify(arguments, 0)
+}
+
+fn eval_choose(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let place = whole(values, 0).and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+    Ok(place.and_then(|n| values.get(n)).cloned().unwrap_or(Value::Null))
+}
+
+fn eval_greatest(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    Ok(extreme(call, values, Ordering::Greater))
+}
+
+fn eval_least(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    Ok(extreme(call, values, Ordering::Less))
 }
 
 /// NULLs are ignored; if all are NULL, so is the result.

@@ -4,13 +4,13 @@ use types::value::ColumnType;
 use types::{DataType, Length, Result, Value};
 
 use crate::entry::{convert, of, pure};
-use crate::{Call, Function};
+use crate::{Call, Collating, Function};
 use plan::expr::Expr;
 use plan::function::Context;
 
 pub(crate) static FUNCTIONS: &[Function] = &[
     pure("SOUNDEX", (1, 1), bind_soundex, eval_soundex),
-    pure("DIFFERENCE", (2, 2), bind_difference, eval_difference),
+    pure("DIFFERENCE", (2, 2), bind_difference, eval_difference).collating(Collating::Compare),
 ];
 
 fn bind_soundex(arguments: &mut Vec<Expr>) -> Result<ColumnType> {

@@ -7,7 +7,7 @@ use types::text::{self, LetterCase, Width};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
 
-use crate::{Call, Evaluate, Function};
+use crate::{Call, Collating, Evaluate, Function};
 use plan::convert::convert_to;
 use plan::expr::Expr;
 use plan::function::Context;
@@ -29,9 +29,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     strict("LEFT", (2, 2), bind_text_and_int, eval_left),
     strict("RIGHT", (2, 2), bind_text_and_int, eval_right),
     strict("SUBSTRING", (3, 3), bind_substring, eval_substring),
-    strict("CHARINDEX", (2, 3), bind_charindex, eval_charindex),
-    strict("PATINDEX", (2, 2), bind_patindex, eval_patindex),
-    strict("REPLACE", (3, 3), bind_replace, eval_replace),
+    strict("CHARINDEX", (2, 3), bind_charindex, eval_charindex).collating(Collating::Compare),
+    strict("PATINDEX", (2, 2), bind_patindex, eval_patindex).collating(Collating::Compare),
+    strict("REPLACE", (3, 3), bind_replace, eval_replace).collating(Collating::Compare),
     strict("REVERSE", (1, 1), bind_text, eval_reverse),
     strict("REPLICATE", (2, 2), bind_replicate, eval_replicate),
     strict("SPACE", (1, 1), bind_space, eval_space),
@@ -46,11 +46,25 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 ];
 
 const fn strict(name: &'static str, arity: (u8, u8), bind: Bind, eval: Eval) -> Function {
-    Function { name, arity, bind, eval: Evaluate::Strict(eval), deterministic: true }
+    Function {
+        name,
+        arity,
+        bind,
+        eval: Evaluate::Strict(eval),
+        deterministic: true,
+        collation: Collating::Combine,
+    }
 }
 
 const fn full(name: &'static str, arity: (u8, u8), bind: Bind, eval: Eval) -> Function {
-    Function { name, arity, bind, eval: Evaluate::Full(eval), deterministic: true }
+    Function {
+        name,
+        arity,
+        bind,
+        eval: Evaluate::Full(eval),
+        deterministic: true,
+        collation: Collating::Combine,
+    }
 }
 
 fn of(data_type: DataType) -> ColumnType {

@@ -8,14 +8,24 @@ use types::value::ColumnType;
 use types::{DataType, Error, Length, Mode, Msg, Result, Value, type_rules};
 
 use crate::entry::{convert, of, whole};
-use crate::{NextRow, TableFunction, made};
+use crate::{Collating, NextRow, TableFunction, made};
 use plan::convert::convert_to;
 use plan::expr::Expr;
 use plan::function::Context;
 
 pub(crate) static FUNCTIONS: &[TableFunction] = &[
-    TableFunction { name: "STRING_SPLIT", bind: bind_split, rows: split },
-    TableFunction { name: "GENERATE_SERIES", bind: bind_series, rows: series },
+    TableFunction {
+        name: "STRING_SPLIT",
+        bind: bind_split,
+        rows: split,
+        collation: Collating::Apart,
+    },
+    TableFunction {
+        name: "GENERATE_SERIES",
+        bind: bind_series,
+        rows: series,
+        collation: Collating::Apart,
+    },
 ];
 
 fn bind_split(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {

@@ -51,6 +51,11 @@ impl PartitionRow {
         number | i64::from(self.index.table.rows.data.id().0) << 16 | index
     }
 
+    /// Returns whether its index is partitioned, so that storage does not count for it alone.
+    pub fn is_one_of_many(&self) -> bool {
+        self.counted.is_some()
+    }
+
     /// Returns the `data_space_id` of its filegroup; 0 for a memory-optimized table.
     pub fn filegroup(&self) -> i32 {
         self.filegroup

@@ -76,6 +76,29 @@ pub struct Function {
     pub eval: Evaluate,
     /// Whether equal arguments always give equal results, so that the binder may fold a call.
     pub deterministic: bool,
+    /// The collation of its string arguments.
+    pub collation: Collating,
+}
+
+impl Function {
+    /// Returns the entry of a function whose string arguments have a collation in common.
+    pub const fn collating(self, collation: Collating) -> Self {
+        Self { collation, ..self }
+    }
+}
+
+/// Whether the string arguments of a call get one collation, that of the argument with precedence: an
+/// explicit COLLATE before a column, and a column before variables and literals. Two explicit ones
+/// that differ are error 468.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collating {
+    /// No: each has its own, such as a name and the kind of what has it.
+    Apart,
+    /// Yes, for a result that is made of them. Of columns that differ the first has precedence; in SQL
+    /// Server the result has no collation then.
+    Combine,
+    /// Yes, to compare them with each other. Columns that differ are error 468.
+    Compare,
 }
 
 /// How a function computes its result; the arguments are values of the types that `bind` left.
@@ -165,6 +188,8 @@ pub struct TableFunction {
     pub name: &'static str,
     /// Checks and converts the arguments, and derives the columns.
     pub bind: fn(&mut Vec<Expr>) -> Result<TableColumns>,
+    /// The collation of its string arguments.
+    pub collation: Collating,
     /// Starts the rows for these arguments.
     pub rows: fn(&mut Context<'_>, &[Value]) -> Result<NextRow>,
 }

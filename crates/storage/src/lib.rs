@@ -73,7 +73,8 @@ pub mod store;
 pub mod transaction;
 mod version;
 
-pub use access::{KeyList, KeyWalk, Parts, Reader, Scan, ScanPosition, ScanSpec};
+pub use access::{KeyList, KeyWalk, Opening, Parts, Reader, Scan, ScanPosition, ScanSpec};
+pub use index::Growth;
 pub use primitives::Cancel;
 pub use row_lock::{HeldThing, Hold, HoldRow};
 pub use spec::{
@@ -82,6 +83,7 @@ pub use spec::{
     TableKind, TableMemory, TableSpec, TransactionOptions, Uniqueness, WhenOwned,
 };
 pub use store::{
-    Collected, IndexUse, IndexUses, Mistake, Store, StoreOptions, Table, TableUses, UseTotal,
+    Collected, IndexUse, IndexUses, Mistake, Operations, Store, StoreOptions, Table, TableUses,
+    UseTotal,
 };
 pub use transaction::{Claim, RowRef, Savepoint, Transaction};

@@ -5,7 +5,7 @@ use tsql::ast;
 use types::value::ColumnType;
 use types::{DataType, Length, Mode, Msg, Result, Value};
 
-use crate::expr::convert::common_collation;
+use crate::expr::convert::{Strength, common_collation, strength};
 use crate::expr::{bind_expr, case, not_supported, user, window};
 use crate::{Binder, Clause, Level};
 use catalog::Database;
@@ -13,6 +13,7 @@ use catalog::name::Name;
 use functions::{AggregateFunction, Function};
 use plan::convert::{convert, convert_to};
 use plan::expr::{Expr, ExprKind};
+use plan::function::Collating;
 use plan::query::{AggregateCall, SortKey};
 
 pub(crate) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
@@ -90,29 +91,36 @@ fn bind_function(
     if let Some(name) = numeric_base_type(binder, function.name, call, &arguments) {
         return Ok(name);
     }
-    if COMPARING.contains(&function.name) {
-        share_collation(function.name, &mut arguments)?;
-    }
+    share_collation(function.name, function.collation, &mut arguments)?;
     let ty = (function.bind)(&mut arguments)?;
     Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
 }
 
-/// Functions that compare their string arguments with each other.
-const COMPARING: [&str; 7] =
-    ["CHARINDEX", "LTRIM", "PATINDEX", "REPLACE", "RTRIM", "TRANSLATE", "TRIM"];
-
-/// Gives all string arguments the collation of the one with precedence.
+/// Gives all string arguments the collation of the one with precedence, if they are to share one.
 ///
 /// # Errors
-/// 468: see [`common_collation`].
-fn share_collation(function: &str, arguments: &mut [Expr]) -> Result<()> {
+/// 468: see [`common_collation`]. Columns that differ are no error where nothing is compared.
+pub(crate) fn share_collation(
+    function: &str,
+    collation: Collating,
+    arguments: &mut [Expr],
+) -> Result<()> {
+    let is_comparing = match collation {
+        Collating::Apart => return Ok(()),
+        Collating::Combine => false,
+        Collating::Compare => true,
+    };
     let is_text = |argument: &&Expr| argument.ty.data_type.is_string();
     let mut texts = arguments.iter().filter(is_text);
     let Some(first) = texts.next() else { return Ok(()) };
     let (mut strongest, mut collation) = (first, first.ty.collation);
     for text in texts {
+        let may_differ = !is_comparing && strength(strongest) == Strength::Implicit;
+        if may_differ && strength(text) == Strength::Implicit {
+            continue;
+        }
         collation = common_collation(strongest, text, &function.to_ascii_lowercase())?;
-        if collation != strongest.ty.collation {
+        if strength(text) > strength(strongest) {
             strongest = text;
         }
     }

@@ -10,7 +10,9 @@ use types::{DataType, Family, Length, Mode, Msg, Result, Value};
 use super::from::{
     Lateral, SourceName, add_query_source, add_source, beside, bind_system_view, bind_with,
 };
-use crate::expr::{bind_arguments, bind_expr, bind_nodes, convert_to, find_function};
+use crate::expr::{
+    bind_arguments, bind_expr, bind_nodes, convert_to, find_function, share_collation,
+};
 use crate::types::DefaultLength;
 use crate::{Binder, SourceColumn};
 use catalog::ModuleDef;
@@ -116,6 +118,7 @@ fn scan(
     function: &'static TableFunction,
     mut arguments: Vec<Expr>,
 ) -> Result<(Node, Vec<SourceColumn>)> {
+    share_collation(function.name, function.collation, &mut arguments)?;
     let shape = (function.bind)(&mut arguments)?;
     let first = binder.new_registers(shape.len());
     let columns = shape.into_iter().enumerate();

@@ -29,6 +29,7 @@ mod grammar;
 mod grant;
 mod histories;
 mod hooked_disk;
+mod index_operations;
 mod isolation;
 mod kept;
 mod languages;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use storage::{Bounds, Claim, Keys, Order, Read, RowImage, RowRef, ScanSpec, WhenOwned};
+use storage::{Bounds, Claim, Keys, Opening, Order, Read, RowImage, RowRef, ScanSpec, WhenOwned};
 use types::compare::group_key;
 use types::key::encode_value;
 use types::row::RowBuffer;
@@ -477,7 +477,8 @@ pub(super) fn referring<'t>(
     }
     let index = place.map(|place| child.indexes[place].storage_id());
     let spec = ScanSpec { index, bounds, order: Order::Forward, read: Read::COMMITTED };
-    let mut scan = transaction.scan(&child.rows.data, spec).map_err(|e| fault::raise(cx, e))?;
+    let scan = transaction.scan(&child.rows.data, spec).map_err(|e| fault::raise(cx, e))?;
+    let mut scan = scan.counted(Opening::Range);
     let (mut found, mut seen) = (Vec::new(), 0);
     while let Some(row) = scan.next().map_err(|e| fault::raise(cx, e))? {
         seen += 1;
@@ -499,7 +500,8 @@ pub(super) fn referring_to_any<'t, 'c>(
 ) -> Result<Vec<(RowRef<'t>, &'c Changed)>> {
     let spec =
         ScanSpec { index: None, bounds: Bounds::ALL, order: Order::Forward, read: Read::COMMITTED };
-    let mut scan = transaction.scan(&child.rows.data, spec).map_err(|e| fault::raise(cx, e))?;
+    let scan = transaction.scan(&child.rows.data, spec).map_err(|e| fault::raise(cx, e))?;
+    let mut scan = scan.counted(Opening::Range);
     let (mut found, mut seen) = (Vec::new(), 0);
     while let Some(row) = scan.next().map_err(|e| fault::raise(cx, e))? {
         seen += 1;

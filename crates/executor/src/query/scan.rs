@@ -5,8 +5,8 @@ use std::ops::Bound;
 use sos::ledger::{self, Label};
 use storage::columnstore::ColumnView;
 use storage::{
-    Bounds, Claim, Hold, Isolation, Order, Read, RowImage, RowLock, RowRef, ScanSpec, Table,
-    WhenOwned,
+    Bounds, Claim, Hold, Isolation, Opening, Order, Read, RowImage, RowLock, RowRef, ScanSpec,
+    Table, WhenOwned,
 };
 use types::batch::Vector;
 use types::key::{KeyPart, encode_start, encode_value};
@@ -97,6 +97,7 @@ pub fn open<'p>(scan: &'p Scan, cx: &mut Cx<'_>, rows: &Rows<'p>) -> Result<Opti
             keys,
             index: Some(index),
             transaction,
+            opening: opening_of(scan, definition),
             data,
             read,
         }));
@@ -109,8 +110,9 @@ pub fn open<'p>(scan: &'p Scan, cx: &mut Cx<'_>, rows: &Rows<'p>) -> Result<Opti
         let spec = path.spec(&lower, &upper, read);
         let current = transaction.scan(data, spec).map_err(|e| fault::raise(cx, e))?;
         let keys = Vec::new().into_iter();
-        let current = Some(current);
-        Ok(Some(Cursor { current, keys, index: None, transaction, data, read }))
+        let opening = opening_of(scan, definition);
+        let current = Some(current.counted(opening));
+        Ok(Some(Cursor { current, keys, index: None, transaction, opening, data, read }))
     });
     cx.scratch.key = lower;
     cursor
@@ -123,6 +125,7 @@ pub struct Cursor<'p> {
     keys: std::vec::IntoIter<Vec<u8>>,
     index: Option<storage::IndexId>,
     transaction: &'p storage::Transaction,
+    opening: Opening,
     data: &'p Table,
     read: Read,
 }
@@ -154,8 +157,21 @@ impl<'p> Cursor<'p> {
             let bounds = Bounds::prefix(&key);
             let spec =
                 ScanSpec { index: self.index, bounds, order: Order::Forward, read: self.read };
-            self.current = Some(self.transaction.scan(self.data, spec)?);
+            self.current = Some(self.transaction.scan(self.data, spec)?.counted(self.opening));
         }
+    }
+}
+
+/// Returns as what a seek or scan counts: a look-up if it has a value for each column of the key.
+fn opening_of(scan: &Scan, definition: &TableDef) -> Opening {
+    match &scan.access {
+        Access::Seek { .. } => Opening::Key,
+        Access::Points { index, prefix, .. }
+            if prefix.len() + 1 == definition.key_parts(usize::from(*index)).count() =>
+        {
+            Opening::Key
+        }
+        Access::Points { .. } | Access::Range { .. } | Access::Full => Opening::Range,
     }
 }
 
@@ -301,7 +317,8 @@ fn walk_rows<'p>(
     rows: &mut Rows<'p>,
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
-    let mut cursor = rows.transaction.scan(table, spec).map_err(|e| fault::raise(cx, e))?;
+    let cursor = rows.transaction.scan(table, spec).map_err(|e| fault::raise(cx, e))?;
+    let mut cursor = cursor.counted(opening_of(scan, definition));
     let sample = Sampling::of(scan, table, cx);
     while let Some(row) = cursor.next().map_err(|e| fault::raise(cx, e))? {
         fault::row_passed(cx)?;

@@ -24,7 +24,7 @@ pub use path::Path;
 pub use plan::document::text::{base64, escape, from_base64, push_string, push_value, xsd_text};
 
 use crate::entry::{convert, of, pure, text as text_of, whole};
-use crate::{Call, Evaluate, Function};
+use crate::{Call, Collating, Evaluate, Function};
 use build::OnNull;
 use path::PathMode;
 use plan::expr::Expr;
@@ -51,7 +51,14 @@ const fn full(
     bind: crate::entry::Bind,
     eval: crate::entry::Eval,
 ) -> Function {
-    Function { name, arity, bind, eval: Evaluate::Full(eval), deterministic: true }
+    Function {
+        name,
+        arity,
+        bind,
+        eval: Evaluate::Full(eval),
+        deterministic: true,
+        collation: Collating::Apart,
+    }
 }
 
 /// Longest value that JSON_VALUE returns, in UTF-16 units.

@@ -10,7 +10,7 @@ use types::{Collation, DataType, Length, Msg, Result, Value};
 use super::path::{Path, PathMode};
 use super::text::{self, Kind, Node};
 use crate::entry::{convert, of, whole};
-use crate::{TableFunction, made};
+use crate::{Collating, TableFunction, made};
 use plan::expr::Expr;
 use plan::function::Context;
 use plan::long::{Growing, push};
@@ -21,12 +21,14 @@ pub(crate) static FUNCTIONS: &[TableFunction] = &[
         name: "OPENJSON",
         bind: bind_open,
         rows: |cx, values| open(cx, values).map(made),
+        collation: Collating::Apart,
     },
     // No text can name this: the form with WITH.
     TableFunction {
         name: "OPENJSON WITH",
         bind: bind_open_with,
         rows: |cx, values| open_with(cx, values).map(made),
+        collation: Collating::Apart,
     },
 ];
 

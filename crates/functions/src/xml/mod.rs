@@ -27,7 +27,7 @@ use self::eval::{Evaluation, Focus, Item, Sequence};
 use self::syntax::{Body, Query};
 use crate::entry::{of, whole};
 use crate::json::xsd_text;
-use crate::{Call, Evaluate, Function, TableFunction, made};
+use crate::{Call, Collating, Evaluate, Function, TableFunction, made};
 use plan::expr::Expr;
 use plan::function::Context;
 
@@ -45,6 +45,7 @@ pub(crate) static TABLES: &[TableFunction] = &[
         name: NODES,
         bind: refuse_table,
         rows: |cx, values| nodes(cx, values).map(made),
+        collation: Collating::Apart,
     },
     open::EDGE,
     open::COLUMNS,
@@ -71,6 +72,7 @@ const fn method(
         bind: refuse,
         eval: Evaluate::Full(eval),
         deterministic: false,
+        collation: Collating::Apart,
     }
 }
 

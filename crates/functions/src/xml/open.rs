@@ -15,7 +15,7 @@ use super::eval::{Evaluation, Focus, Item};
 use super::parse;
 use super::syntax::Body;
 use crate::entry::{convert, of, whole};
-use crate::{TableFunction, made};
+use crate::{Collating, TableFunction, made};
 use plan::expr::Expr;
 use plan::function::Context;
 
@@ -41,11 +41,13 @@ pub(crate) const EDGE: TableFunction = TableFunction {
     name: "OPENXML",
     bind: bind_edge,
     rows: |cx, values| edge_rows(cx, values).map(made),
+    collation: Collating::Apart,
 };
 pub(crate) const COLUMNS: TableFunction = TableFunction {
     name: WITH,
     bind: bind_columns,
     rows: |cx, values| column_rows(cx, values).map(made),
+    collation: Collating::Apart,
 };
 
 /// A document that sp_xml_preparedocument has parsed.

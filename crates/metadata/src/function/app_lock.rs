@@ -8,7 +8,7 @@ use types::{DataType, Error, Length, Msg, Result, Value};
 use crate::function::entry::{of, text};
 use crate::function::principal::own_principal;
 use crate::function::session::session_of;
-use crate::function::{Call, Evaluate, Function};
+use crate::function::{Call, Collating, Evaluate, Function};
 use ::plan::function::Context;
 use ::session::SessionState;
 
@@ -19,6 +19,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         bind: |_| Ok(of(DataType::NVarChar(Length::Limited(32)))),
         eval: Evaluate::Full(mode),
         deterministic: false,
+        collation: Collating::Apart,
     },
     Function {
         name: "APPLOCK_TEST",
@@ -26,6 +27,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         bind: |_| Ok(of(DataType::SmallInt)),
         eval: Evaluate::Full(test),
         deterministic: false,
+        collation: Collating::Apart,
     },
 ];
 

@@ -5,7 +5,7 @@ use types::value::ColumnType;
 use types::{Collation, DataType, Error, Length, Result, Value};
 
 use crate::function::session::session_of;
-use crate::function::{Evaluate, Function};
+use crate::function::{Collating, Evaluate, Function};
 use ::plan::expr::Expr;
 use ::plan::function::Context;
 
@@ -30,7 +30,14 @@ const fn of_error(
     bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
     read: fn(&mut Context<'_>) -> Value,
 ) -> Function {
-    Function { name, arity: (0, 0), bind, eval: Evaluate::Session(read), deterministic: false }
+    Function {
+        name,
+        arity: (0, 0),
+        bind,
+        eval: Evaluate::Session(read),
+        deterministic: false,
+        collation: Collating::Apart,
+    }
 }
 
 fn field(cx: &Context<'_>, read: impl FnOnce(&Error) -> Value) -> Value {

@@ -6,7 +6,7 @@ use types::{Collation, DataType, Length, Msg, Result, Value};
 use crate::format::{format_message, user_message};
 use crate::function::entry::of;
 use crate::function::session::session_of;
-use crate::function::{Call, Evaluate, Function};
+use crate::function::{Call, Collating, Evaluate, Function};
 use ::plan::expr::Expr;
 use ::plan::function::Context;
 
@@ -16,6 +16,7 @@ pub(super) static FUNCTIONS: &[Function] = &[Function {
     bind: bind_message,
     eval: Evaluate::Full(message),
     deterministic: false,
+    collation: Collating::Apart,
 }];
 
 fn bind_message(arguments: &mut Vec<Expr>) -> Result<ColumnType> {

@@ -11,7 +11,7 @@ use crate::function::entry::{
     flag, id, int, lookup, of, smallint, sysname, text, variant, whole, wrap,
 };
 use crate::function::session::session_of;
-use crate::function::{Call, Evaluate, Function};
+use crate::function::{Call, Collating, Evaluate, Function};
 use crate::objects::{self, ColumnRow, ObjectRow};
 use crate::types::{TypeRow, type_rows};
 use ::catalog::name::Name;
@@ -44,6 +44,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         bind: variant,
         eval: Evaluate::Strict(object_property_ex),
         deterministic: false,
+        collation: Collating::Apart,
     },
     lookup("INDEXPROPERTY", (3, 3), int, index_property),
     lookup("INDEX_COL", (3, 3), sysname, index_col),

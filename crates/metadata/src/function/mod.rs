@@ -20,7 +20,7 @@ mod server;
 mod session;
 pub mod system;
 
-use functions::{Call, Evaluate, Function, entry};
+use functions::{Call, Collating, Evaluate, Function, entry};
 
 pub use server::PRODUCT_VERSION;
 

@@ -4,7 +4,7 @@ use types::{Result, Value};
 
 use crate::function::entry::int;
 use crate::function::session::session_of;
-use crate::function::{Call, Evaluate, Function};
+use crate::function::{Call, Collating, Evaluate, Function};
 use ::plan::function::Context;
 
 /// The binder makes a call with three arguments: `database_id`, `function_id` and the value, which
@@ -15,6 +15,7 @@ pub(super) static FUNCTIONS: &[Function] = &[Function {
     bind: int,
     eval: Evaluate::Full(number),
     deterministic: false,
+    collation: Collating::Apart,
 }];
 
 fn number(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {

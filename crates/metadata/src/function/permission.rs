@@ -9,7 +9,7 @@ use types::{Result, Value};
 use super::principal::is_sysadmin;
 use crate::function::entry::{flag, int, text};
 use crate::function::session::session_of;
-use crate::function::{Call, Evaluate, Function};
+use crate::function::{Call, Collating, Evaluate, Function};
 use ::catalog::name::Name;
 use ::catalog::security;
 use ::catalog::{Database, Login, Object, Principal, PrincipalKind, Schema};
@@ -22,6 +22,7 @@ pub(super) static FUNCTIONS: &[Function] = &[Function {
     bind: int,
     eval: Evaluate::Full(has_permission),
     deterministic: false,
+    collation: Collating::Apart,
 }];
 
 /// The permission name that asks for any permission on the securable.

@@ -5,7 +5,7 @@ use types::value::ColumnType;
 use types::{Collation, DataType, Length, Result, Value};
 
 use crate::function::session::{frame_of, session_of};
-use crate::function::{Evaluate, Function};
+use crate::function::{Collating, Evaluate, Function};
 use ::plan::expr::Expr;
 use ::plan::function::Context;
 
@@ -93,7 +93,14 @@ const fn session(
     bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
     read: fn(&mut Context<'_>) -> Value,
 ) -> Function {
-    Function { name, arity: (0, 0), bind, eval: Evaluate::Session(read), deterministic: false }
+    Function {
+        name,
+        arity: (0, 0),
+        bind,
+        eval: Evaluate::Session(read),
+        deterministic: false,
+        collation: Collating::Apart,
+    }
 }
 
 fn of(data_type: DataType) -> ColumnType {

@@ -15,7 +15,7 @@ use types::value::ColumnType;
 use types::{ConvertOptions, DataType, Decimal, Mode, Value, convert, type_rules};
 
 use plan::expr::{Expr, ExprKind};
-use plan::function::{Call, Evaluate, Function};
+use plan::function::{Call, Collating, Evaluate, Function};
 
 /// The end of a range that a bound is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,7 @@ static LOWER: Function = Function {
     bind: |arguments| Ok(arguments[0].ty),
     eval: Evaluate::Strict(|_, call, values| Ok(evaluate(End::Lower, call, values))),
     deterministic: true,
+    collation: Collating::Apart,
 };
 
 /// Like [`LOWER`], for the other end.

@@ -37,6 +37,8 @@ pub struct KeyWalk {
     unfinished: Vec<(usize, Bytes, RowId)>,
     /// Whether the transaction, if it validates its reads, has recorded this one.
     is_noted: bool,
+    /// Whether its keys have been counted as seeks.
+    is_counted: bool,
 }
 
 impl KeyWalk {
@@ -50,6 +52,7 @@ impl KeyWalk {
             each_max: each_max.max(1),
             unfinished: Vec::new(),
             is_noted: false,
+            is_counted: false,
         }
     }
 
@@ -69,6 +72,7 @@ impl KeyWalk {
                 each_max: usize::MAX,
                 unfinished: Vec::new(),
                 is_noted: true,
+                is_counted: true,
             };
             (place, rest)
         })
@@ -130,6 +134,9 @@ impl Transaction {
         }
         let from = self.noted_view(table, read);
         let index = self.index_of(table, id)?;
+        if !std::mem::replace(&mut walk.is_counted, true) {
+            index.counts.count_scans((walk.end - walk.place) as u64);
+        }
         while !walk.is_done() && found.len() < BATCH_ROWS {
             if remembers {
                 read_ahead(index, keys, walk, &pin(), |entry| rest.push(entry.to_kept()));

@@ -82,10 +82,11 @@ impl Transaction {
     ) -> Result<()> {
         if self.remembers(table, read) {
             return (0..keys.len())
-                .try_for_each(|place| self.get_one((table, id), keys, place, read, found));
+                .try_for_each(|place| self.get_one((table, id, 1), keys, place, read, found));
         }
         let (view, _) = self.noted_view(table, read);
         let index = self.index_of(table, id)?;
+        index.count_seeks(keys.len() as u64);
         let source = Source { index, view };
         let mut first = 0;
         while first < keys.len() {
@@ -95,7 +96,7 @@ impl Transaction {
                 next = self.get_some(&source, keys, next..end, found);
                 if next < end {
                     // Its visibility depends on another transaction: `get_one` waits for that.
-                    self.get_one((table, id), keys, next, read, found)?;
+                    self.get_one((table, id, 0), keys, next, read, found)?;
                     next += 1;
                 }
             }
@@ -106,13 +107,13 @@ impl Transaction {
 
     fn get_one<'t>(
         &'t self,
-        (table, id): (&'t Table, IndexId),
+        at: (&'t Table, IndexId, u64),
         keys: &KeyList,
         place: usize,
         read: Read,
         found: &mut Vec<(u32, RowImage<'t>)>,
     ) -> Result<()> {
-        if let Some(row) = self.get(table, id, keys.get(place), read)? {
+        if let Some(row) = self.get_counted(at, keys.get(place), read)? {
             found.push((number(place), row.image()));
         }
         Ok(())
@@ -180,10 +181,21 @@ impl Transaction {
         key: &[u8],
         read: Read,
     ) -> Result<Option<RowRef<'t>>> {
+        self.get_counted((table, index, 1), key, read)
+    }
+
+    /// Gets a row as [`Self::get`], and counts this as so many look-ups: none, if the caller has.
+    fn get_counted<'t>(
+        &'t self,
+        (table, index, seeks): (&'t Table, IndexId, u64),
+        key: &[u8],
+        read: Read,
+    ) -> Result<Option<RowRef<'t>>> {
         self.hold_range(table, Some(index), Bounds::prefix(key), read)?;
         let from = self.view_of(table, read);
         self.note_range(table, Some(index), Bounds::prefix(key), read.isolation);
         let index = self.index_of(table, index)?;
+        index.count_seeks(seeks);
         let mut heads: SmallVec<[&'t RowHead; 4]> = SmallVec::new();
         // Reading a row may wait, which is not allowed while pinned.
         index.find(key, &pin(), |head| {

@@ -18,4 +18,4 @@ mod truncate;
 pub use key_walk::KeyWalk;
 pub use lookup::KeyList;
 pub use reader::Reader;
-pub use scan::{Parts, Scan, ScanPosition, ScanSpec};
+pub use scan::{Opening, Parts, Scan, ScanPosition, ScanSpec};

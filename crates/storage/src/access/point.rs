@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use types::row::RowBuffer;
 
 use crate::durability::{Announced, EpochMark, Lost, logged_bytes};
-use crate::index::{has_key, with_buffer};
+use crate::index::{Index, has_key, with_buffer};
 use crate::primitives::{Guard, Label, Mutant, Timestamp, is_mutant, label, labelled, pin};
 use crate::spec::{
     Decision, Error, IndexId, Isolation, Read, Result, RowId, RowImage, RowLock,
@@ -93,9 +93,9 @@ impl Table {
                 Attempt::Done(is_changed) => return Ok(is_changed),
                 Attempt::Raced => {}
                 Attempt::Larger(bytes) => admitted = bytes,
-                Attempt::Owned(blocker) => {
-                    wait_for(&self.shared.locks, None, blocker, &options.patience())?
-                }
+                Attempt::Owned(blocker) => self.counted_wait(|| {
+                    wait_for(&self.shared.locks, None, blocker, &options.patience())
+                })?,
                 Attempt::Held => {
                     return self.change_held((index, key), options, buffer, &mut change);
                 }
@@ -185,11 +185,26 @@ impl Table {
         // SAFETY: linked just now, and the guard keeps it alive.
         let version = unsafe { version.as_ref() };
         let ts = self.commit_version((version, found.head), Some(before), (set, announced), &guard);
+        self.count_point(set, (kind, before, image), moved);
+        self.shared.garbage.note_row(&self.shared, self, found.head, ts);
+        Ok(Attempt::Done(true))
+    }
+
+    /// Counts a change that has been committed, and the index in which it has changed the key.
+    #[inline]
+    fn count_point(
+        &self,
+        set: &IndexSet,
+        (kind, before, image): (VersionKind, RowImage<'_>, RowImage<'_>),
+        moved: Option<&Index>,
+    ) {
         if kind == VersionKind::Tombstone {
             self.count_rows(-1);
         }
-        self.shared.garbage.note_row(&self.shared, self, found.head, ts);
-        Ok(Attempt::Done(true))
+        if let Some(index) = moved {
+            index.count_changed(before, index.has_entry_of(image));
+        }
+        self.count_change(set, (kind, before), false);
     }
 
     /// Makes the change through a transaction: the key changes in a unique, a hash or several
@@ -297,7 +312,9 @@ impl Table {
                 Err(KeyTaken::Stale) => unreachable!("no snapshot was asked for"),
                 Err(KeyTaken::Busy { blocker, .. }) => {
                     drop(guard);
-                    wait_for(&self.shared.locks, None, blocker, &options.patience())?;
+                    self.counted_wait(|| {
+                        wait_for(&self.shared.locks, None, blocker, &options.patience())
+                    })?;
                 }
             }
         }
@@ -359,6 +376,10 @@ impl Table {
         label(Label::Commit);
         self.commit_version((version, head), None, (set, announced), guard);
         self.count_rows(1);
+        self.count_insert();
+        if let Some(index) = set.list.first().filter(|index| index.has_entry_of(row)) {
+            index.counts.count_added();
+        }
         Ok(Ok(head.id()))
     }
 
@@ -406,6 +427,7 @@ impl Table {
         guard: &'g Guard,
     ) -> Result<Option<Found<'g>>> {
         let index = self.index(index, guard)?;
+        index.count_seeks(1);
         let mut found = None;
         index.find(key, guard, |head| {
             let row = newest(head, std::ptr::null(), &self.shared.clock, guard);

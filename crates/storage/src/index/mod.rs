@@ -12,6 +12,7 @@
 //! `crowd.rs` notices where they do; `hash.rs` is the hash index.
 
 mod build;
+mod counts;
 mod crowd;
 mod hash;
 mod key;
@@ -29,11 +30,13 @@ use crate::index::hash::HashIndex;
 use crate::index::spread::SpreadIndex;
 use crate::primitives::Guard;
 use crate::spec::{
-    Bounds, IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, Order, RowId,
+    Bounds, IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, Order, RowId, RowImage,
     TableMemory, Uniqueness,
 };
 use crate::version::{RowHead, Version};
 pub(crate) use build::Duplicate;
+pub(crate) use counts::EntryCounts;
+pub use counts::Growth;
 pub(crate) use key::{has_key, key_differs, with_buffer};
 pub(crate) use spread::{Ahead, own_part};
 pub(crate) use tree::Finger;
@@ -43,6 +46,7 @@ pub(crate) struct Index {
     pub(crate) id: IndexId,
     pub(crate) uniqueness: Uniqueness,
     pub(crate) extractor: Box<dyn KeyExtractor>,
+    pub(crate) counts: EntryCounts,
     entries: Entries,
 }
 
@@ -66,7 +70,7 @@ impl Index {
             IndexKind::Range => Entries::Range(Box::new(SpreadIndex::new())),
         };
         let IndexSpec { id, kind: _, uniqueness, extractor } = spec;
-        Self { id, uniqueness, extractor, entries }
+        Self { id, uniqueness, extractor, counts: EntryCounts::default(), entries }
     }
 
     /// Returns whether two keys share the entry of a row: the same key or, in a hash index, the
@@ -80,6 +84,44 @@ impl Index {
                 Entries::Hash(index) => index.hash(key) == index.hash(other),
                 Entries::Range(_) => false,
             }
+    }
+
+    /// Returns whether a row has an entry: all rows do, unless the index has a filter.
+    pub(crate) fn has_entry_of(&self, image: RowImage<'_>) -> bool {
+        let is_admitted = || {
+            with_buffer(|key| {
+                self.extractor.key(image, key);
+                !key.is_empty()
+            })
+        };
+        !self.extractor.is_filtered() || is_admitted()
+    }
+
+    /// Counts that a row's key has changed from that of `before`, where the index has a filter too.
+    pub(crate) fn count_changed(&self, before: RowImage<'_>, has_entry: bool) {
+        match (self.has_entry_of(before), has_entry) {
+            (true, true) => self.counts.count_moved(),
+            (true, false) => self.counts.count_removed(),
+            (false, true) => self.counts.count_added(),
+            (false, false) => {}
+        }
+    }
+
+    /// Counts the beginning of a read of one key or prefix: a look-up if at most one row has it.
+    #[inline]
+    pub(crate) fn count_seeks(&self, seeks: u64) {
+        match self.uniqueness {
+            Uniqueness::NotUnique => self.counts.count_scans(seeks),
+            Uniqueness::Unique => self.counts.count_lookups(seeks),
+        }
+    }
+
+    /// Returns how often nodes were added and removed; `None` for a hash index.
+    pub(crate) fn growth(&self) -> Option<Growth> {
+        match &self.entries {
+            Entries::Hash(_) => None,
+            Entries::Range(index) => Some(index.growth()),
+        }
     }
 
     /// Returns whether different keys of a row may share an entry, as in a hash index.

@@ -28,9 +28,9 @@ use std::ops::ControlFlow;
 
 use types::Bytes;
 
-use crate::index::Entry;
 use crate::index::node::Item;
 use crate::index::tree::{Finger, RangeIndex};
+use crate::index::{Entry, Growth};
 use crate::primitives::own_number;
 use crate::primitives::{AtomicPtr, AtomicU32, Guard, Mutant, Ordering, booked, is_mutant};
 use crate::spec::{Bounds, IndexStatistics, Order, RowId};
@@ -249,6 +249,13 @@ impl SpreadIndex {
             }
         }
         ahead.merge(order, batch)
+    }
+
+    /// Returns how often nodes of all trees were added and removed.
+    pub(crate) fn growth(&self) -> Growth {
+        let mut sums = Growth::default();
+        self.trees().for_each(|tree| tree.add_growth(&mut sums));
+        sums
     }
 
     /// Computes the statistics by walking all trees; a row whose key came back may count twice.

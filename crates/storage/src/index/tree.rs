@@ -17,6 +17,7 @@ use std::ptr::NonNull;
 use smallvec::SmallVec;
 use sos::lock::{ObsoleteError, RawSpin, VersionGuard};
 
+use crate::index::counts::{Growth, GrowthTally};
 use crate::index::crowd::Crowd;
 use crate::index::node::{Item, Node, Probe, Stop, Torn, rank};
 use crate::primitives::{
@@ -103,12 +104,23 @@ pub(crate) struct RangeIndex {
     spill: RawSpin,
     /// Whether several threads keep writing the last leaf.
     crowd: Crowd,
+    growth: GrowthTally,
 }
 
 impl RangeIndex {
     pub(crate) fn new() -> Self {
         let root = Box::into_raw(booked(|| Box::new(Node::leaf())));
-        Self { root: AtomicPtr::new(root), spill: RawSpin::new(), crowd: Crowd::default() }
+        Self {
+            root: AtomicPtr::new(root),
+            spill: RawSpin::new(),
+            crowd: Crowd::default(),
+            growth: GrowthTally::default(),
+        }
+    }
+
+    /// Adds how often its nodes were added and removed.
+    pub(super) fn add_growth(&self, sums: &mut Growth) {
+        self.growth.add_to(sums);
     }
 
     /// Returns whether keys rise and several threads add them, so that all write the last leaf.
@@ -470,6 +482,7 @@ impl RangeIndex {
             if node.is_full() {
                 let turns = node.turns.count();
                 self.split(parent, (node, version))?;
+                self.growth.count_split(node.is_leaf(), parent.is_none());
                 if node.is_leaf() {
                     self.crowd.note_split(is_last, turns);
                 }
@@ -590,6 +603,7 @@ impl RangeIndex {
             latches.push((*node, node.latch.upgrade(*version)?));
         }
         latches.push((node, node.latch.upgrade(version)?));
+        self.growth.count_removed();
         if let Some(separator) = ancestor.remove_child(position) {
             // SAFETY: made by `Box::into_raw`, and taken out of the tree under the latch.
             unsafe { retire_box(guard, separator) };

@@ -1,9 +1,9 @@
 //! Commit timestamps: `sos::clock::Timestamps`, and a counter in its place under a model checker.
 
 #[cfg(any(loom, shuttle))]
-pub(crate) use model::{Clock, Timestamp};
+pub(crate) use model::{Clock, Timestamp, monotonic_ns};
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use sos::clock::{Timestamp, Timestamps as Clock};
+pub(crate) use sos::clock::{Timestamp, Timestamps as Clock, monotonic_ns};
 
 #[cfg(any(loom, shuttle))]
 mod model {
@@ -12,6 +12,11 @@ mod model {
     /// A point in the order of commits.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub(crate) struct Timestamp(pub(crate) u64);
+
+    /// Returns no time: a model has none.
+    pub(crate) fn monotonic_ns() -> u64 {
+        0
+    }
 
     /// The promises of `sos::clock::Timestamps`, kept by one counter.
     pub(crate) struct Clock {

@@ -15,9 +15,10 @@ mod mutant;
 mod park;
 mod shards;
 mod sync;
+mod tally;
 
 pub(crate) use clerk::booked;
-pub(crate) use clock::{Clock, Timestamp};
+pub(crate) use clock::{Clock, Timestamp, monotonic_ns};
 pub(crate) use directory::Directory;
 #[cfg(all(test, shuttle))]
 pub(crate) use epoch::begin_run;
@@ -28,8 +29,9 @@ pub(crate) use epoch::{
 pub(crate) use mutant::MUTANT;
 pub(crate) use mutant::{Mutant, is_mutant};
 pub use park::Cancel;
-pub(crate) use shards::{ShardedCounter, Shards, own_number};
+pub(crate) use shards::{Shards, own_number};
 pub(crate) use sync::{
-    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, CachePadded, Label, Ordering, SpinClass, SpinLock,
-    check_quantum_soon, delay_release, label, labelled, measured, prefetch,
+    AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, CachePadded, Label, Ordering,
+    SpinClass, SpinLock, check_quantum_soon, delay_release, label, labelled, measured, prefetch,
 };
+pub(crate) use tally::Tally;

@@ -12,7 +12,6 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64 as Bits, AtomicUsize};
 
-use crate::primitives::sync::AtomicI64;
 use crate::primitives::{AtomicPtr, CachePadded, Ordering};
 
 /// Places that exist from the start.
@@ -215,31 +214,12 @@ fn take_lowest() -> Option<usize> {
     })
 }
 
-/// A counter with one cell per thread; a reader adds the cells up.
-#[derive(Default)]
-pub(crate) struct ShardedCounter {
-    shards: Shards<AtomicI64>,
-}
-
-impl ShardedCounter {
-    /// Adds to the calling thread's cell.
-    #[inline]
-    pub(crate) fn add(&self, amount: i64) {
-        self.shards.own().fetch_add(amount, Ordering::Relaxed);
-    }
-
-    /// Returns the sum of the cells, at least 0. Writes at the same time may be missed.
-    pub(crate) fn sum(&self) -> u64 {
-        let sum: i64 = self.shards.iter().map(|shard| shard.load(Ordering::Relaxed)).sum();
-        u64::try_from(sum).unwrap_or(0)
-    }
-}
-
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::sync::Barrier;
 
     use super::*;
+    use crate::primitives::AtomicI64;
 
     /// Returns the numbers of `threads` threads that live at the same time.
     fn numbers(threads: usize) -> Vec<usize> {

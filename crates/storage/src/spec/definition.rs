@@ -57,6 +57,11 @@ pub trait KeyExtractor: Send + Sync {
     fn likeness(&self, _one: RowImage<'_>, _other: RowImage<'_>) -> Likeness {
         Likeness::Unknown
     }
+
+    /// Returns whether some rows may have the empty key, and so no entry in the index.
+    fn is_filtered(&self) -> bool {
+        true
+    }
 }
 
 impl<F: Fn(RowImage<'_>, &mut Vec<u8>) + Send + Sync> KeyExtractor for F {

@@ -156,7 +156,13 @@ pub(crate) fn add_keys(
             index.extractor.key(image, key);
             let clock = &table.shared.clock;
             let check = |other: &RowHead| check_free((index, key), other, asker, clock, guard);
-            index.add((key, head), part, guard, check, || {})
+            index.add((key, head), part, guard, check, || {})?;
+            match before {
+                Some(((before, _), _)) => index.count_changed(before, !key.is_empty()),
+                None if !key.is_empty() => index.counts.count_added(),
+                None => {}
+            }
+            Ok(())
         })?;
     }
     Ok(())

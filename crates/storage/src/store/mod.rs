@@ -24,6 +24,7 @@ mod garbage;
 mod gate;
 mod index_entries;
 mod index_set;
+mod operations;
 mod row_groups;
 mod snapshots;
 mod table;
@@ -48,6 +49,7 @@ pub(crate) use index_entries::{
     moves, remove_dead_keys,
 };
 pub(crate) use index_set::{IndexSet, Trust};
+pub use operations::Operations;
 pub(crate) use row_groups::BY_KEY;
 pub use row_groups::{ColumnStore, Mover};
 pub(crate) use snapshots::{Slot, Snapshots};

@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use crate::index::Index;
 use crate::primitives::{
-    AtomicBool, AtomicU64, Guard, Ordering, Published, ShardedCounter, SpinClass, SpinLock, pin,
+    AtomicBool, AtomicI64, AtomicU64, Guard, Ordering, Published, Shards, SpinClass, SpinLock, pin,
 };
 use crate::row_lock::LockBook;
 use crate::spec::{
     Error, IndexId, IndexStatistics, Result, RowImage, TableId, TableKind, TableMemory, TableSpec,
 };
+use crate::store::operations::RowTally;
 use crate::store::{ColumnStore, Durable, Gate, IndexSet, Shared, TableUses, Trust};
 use crate::version::{Begin, Heap, Version, VersionKind, retire_version};
 
@@ -36,9 +37,18 @@ pub struct Table {
     loose_since_ms: AtomicU64,
     /// Whether the table was dropped and its garbage notes are purged: no new one may be left.
     forgotten: AtomicBool,
-    rows: ShardedCounter,
-    row_bytes: ShardedCounter,
+    counts: Shards<Counts>,
     uses: TableUses,
+}
+
+/// What one thread has added to the counts of a table.
+#[derive(Default)]
+struct Counts {
+    /// Committed rows.
+    rows: AtomicI64,
+    /// Bytes of versions.
+    row_bytes: AtomicI64,
+    tally: RowTally,
 }
 
 impl Table {
@@ -76,8 +86,7 @@ impl Table {
             durable: durable.map(Box::new),
             loose_since_ms: AtomicU64::new(0),
             forgotten: AtomicBool::new(false),
-            rows: ShardedCounter::default(),
-            row_bytes: ShardedCounter::default(),
+            counts: Shards::default(),
             uses: TableUses::default(),
         }
     }
@@ -137,26 +146,48 @@ impl Table {
     ) -> Result<NonNull<Version>> {
         let version = Version::allocate(kind, begin, command, next, image)?;
         // SAFETY: fresh, owned by the caller.
-        self.row_bytes.add(unsafe { version.as_ref() }.memory());
+        self.add_bytes(unsafe { version.as_ref() }.memory());
         Ok(version)
     }
 
     /// Frees a version that has just been unlinked, once no thread can see it any more.
     pub(crate) fn release_version(&self, version: NonNull<Version>, guard: &Guard) {
         // SAFETY: the caller has unlinked it and is alone in retiring it.
-        self.row_bytes.add(-unsafe { version.as_ref() }.memory());
+        self.add_bytes(-unsafe { version.as_ref() }.memory());
         // SAFETY: as above.
         unsafe { retire_version(guard, version) };
     }
 
     /// Adds a committed change to the number of rows.
     pub(crate) fn count_rows(&self, change: i64) {
-        self.rows.add(change);
+        self.counts.own().rows.fetch_add(change, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn add_bytes(&self, bytes: i64) {
+        self.counts.own().row_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Adds up what all threads have counted; at least 0. Writes at the same time may be missed.
+    fn sum(&self, of: fn(&Counts) -> &AtomicI64) -> u64 {
+        let sum: i64 = self.counts.iter().map(|own| of(own).load(Ordering::Relaxed)).sum();
+        u64::try_from(sum).unwrap_or(0)
+    }
+
+    /// Returns what the calling thread counts of operations.
+    #[inline]
+    pub(super) fn tally(&self) -> &RowTally {
+        &self.counts.own().tally
+    }
+
+    /// Iterates over what all threads have counted of operations.
+    pub(super) fn tallies(&self) -> impl Iterator<Item = &RowTally> {
+        self.counts.iter().map(|own| &own.tally)
     }
 
     /// Returns the number of committed rows outside row groups, like [`Self::row_count`].
     pub fn delta_rows(&self) -> u64 {
-        self.rows.sum()
+        self.sum(|own| &own.rows)
     }
 
     /// Records whether there are enough rows for another group of the columnstore index; returns
@@ -184,9 +215,10 @@ impl Table {
     pub fn memory(&self) -> TableMemory {
         let guard = pin();
         let heap_bytes = self.heap.memory();
+        let row_bytes = self.sum(|own| &own.row_bytes);
         let mut sums = TableMemory {
-            used_rows_bytes: self.row_bytes.sum(),
-            allocated_rows_bytes: self.row_bytes.sum() + heap_bytes,
+            used_rows_bytes: row_bytes,
+            allocated_rows_bytes: row_bytes + heap_bytes,
             ..TableMemory::default()
         };
         for index in self.indexes(&guard) {

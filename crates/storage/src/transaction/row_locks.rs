@@ -89,7 +89,9 @@ impl Transaction {
         let Some(index) = index else { return self.hold_table(table, hold, read.when_owned()) };
         let look = || self.find_in_range(table, (index, bounds), hold);
         let place = Place::Range(KeyRange::new(index, bounds));
-        self.hold(table, place, (hold, read.when_owned()), &look)
+        self.hold(table, place, (hold, read.when_owned()), &look)?;
+        table.count_lock();
+        Ok(())
     }
 
     /// Locks a row, for REPEATABLE READ or XLOCK, and returns its version once it is locked.
@@ -110,6 +112,7 @@ impl Transaction {
             Ok(self.owner_in(table, head, hold, &guard))
         };
         self.hold(table, Place::Row(head.id()), (hold, when_owned), &look)?;
+        table.count_lock();
         let snapshot = self.clock().snapshot();
         self.see(head, View { me: self.me(), snapshot, ..view })
     }

@@ -75,7 +75,8 @@ enum Linked {
 
 /// What a writer may link above, if the row has not changed since it was read.
 enum Writable<'t> {
-    Yes(*mut Version, &'t Version),
+    /// The link to replace, the version, and whether the transaction owned the row before.
+    Yes(*mut Version, &'t Version, bool),
     Owned(Blocker),
 }
 
@@ -131,8 +132,8 @@ impl Transaction {
                         self.wait_for_hold(table, &state, (other, WhenOwned::Wait))?;
                         continue;
                     }
-                    self.note_write(table, head, version, WriteKind::Insert);
-                    return Ok(self.row_ref(table, head, version));
+                    table.count_insert();
+                    return Ok(self.written(table, head, version, WriteKind::Insert));
                 }
                 Err(taken) => {
                     unlink_top(table, head, version, &guard);
@@ -227,6 +228,7 @@ impl Transaction {
             return give_way(other, guard);
         }
         self.note_write(table, row.head, lock, WriteKind::Lock);
+        table.count_lock();
         Ok(Linked::Yes)
     }
 
@@ -244,8 +246,8 @@ impl Transaction {
         loop {
             let guard = pin();
             self.admit(row.table, &guard)?;
-            let (top, before) = match self.writable(row, &state, &guard)? {
-                Writable::Yes(top, before) => (top, before),
+            let (top, before, is_own) = match self.writable(row, &state, &guard)? {
+                Writable::Yes(top, before, is_own) => (top, before, is_own),
                 Writable::Owned(other) => {
                     drop(guard);
                     self.meet_owner(row.table, other)?;
@@ -306,8 +308,8 @@ impl Transaction {
                 self.wait_for_hold(table, &state, (other, WhenOwned::Wait))?;
                 continue;
             }
-            self.note_write(table, head, version, WriteKind::Update);
-            return Ok(self.row_ref(table, head, version));
+            table.count_change(set, (VersionKind::Data, before.image()), is_own);
+            return Ok(self.written(table, head, version, WriteKind::Update));
         }
     }
 
@@ -318,8 +320,8 @@ impl Transaction {
         loop {
             let guard = pin();
             self.admit(row.table, &guard)?;
-            let (top, before) = match self.writable(row, &state, &guard)? {
-                Writable::Yes(top, before) => (top, before),
+            let (top, found, is_own) = match self.writable(row, &state, &guard)? {
+                Writable::Yes(top, found, is_own) => (top, found, is_own),
                 Writable::Owned(other) => {
                     drop(guard);
                     self.meet_owner(row.table, other)?;
@@ -327,7 +329,7 @@ impl Transaction {
                 }
             };
             let set = row.table.index_set(&guard);
-            let (row_id, before) = (Some(row.id()), Some(before.image()));
+            let (row_id, before) = (Some(row.id()), Some(found.image()));
             let change = Change { row: row_id, before, after: None, minds: Hold::Shared };
             if let Some(other) = held_off(row.table, set, &state, change) {
                 drop(guard);
@@ -346,6 +348,7 @@ impl Transaction {
                     continue;
                 }
                 self.note_write(row.table, row.head, version, WriteKind::Delete);
+                row.table.count_change(set, (VersionKind::Tombstone, found.image()), is_own);
                 return Ok(());
             }
             row.table.release_version(version, &guard);
@@ -360,7 +363,7 @@ impl Transaction {
         guard: &Guard,
     ) -> Result<Writable<'t>> {
         match self.ready(row, WhenOwned::Wait, state, guard)? {
-            Ready::Current { top, version, .. } => Ok(Writable::Yes(top, version)),
+            Ready::Current { top, version, is_own } => Ok(Writable::Yes(top, version, is_own)),
             Ready::Owned(other) => Ok(Writable::Owned(other)),
             Ready::Changed { .. } | Ready::Gone | Ready::Moved { .. } | Ready::Skipped => {
                 Err(self.lose(row.table))
@@ -467,8 +470,10 @@ impl Transaction {
     pub(crate) fn meet_owner(&self, table: &Table, other: Blocker) -> Result<()> {
         match (self.scope(), table.kind()) {
             (Scope::Explicit, TableKind::MemoryOptimized) => Err(self.doom(Error::UpdateConflict)),
-            (Scope::Explicit, TableKind::Ordinary) => self.wait_for(other),
-            (Scope::Statement, _) if self.owns_nothing() => self.wait_for(other),
+            (Scope::Explicit, TableKind::Ordinary) => table.counted_wait(|| self.wait_for(other)),
+            (Scope::Statement, _) if self.owns_nothing() => {
+                table.counted_wait(|| self.wait_for(other))
+            }
             (Scope::Statement, _) => Err(self.restart_behind(other)),
         }
     }
@@ -519,6 +524,18 @@ impl Transaction {
     ) -> Result<NonNull<Version>> {
         let begin = (Begin::Transaction(Arc::as_ptr(state)), self.command());
         table.new_version(kind, begin, next, image)
+    }
+
+    /// Notes a write, and returns the row as it is now.
+    fn written<'t>(
+        &'t self,
+        table: &'t Table,
+        head: &'t RowHead,
+        version: NonNull<Version>,
+        kind: WriteKind,
+    ) -> RowRef<'t> {
+        self.note_write(table, head, version, kind);
+        self.row_ref(table, head, version)
     }
 
     fn row_ref<'t>(

@@ -45,6 +45,7 @@ impl<'t> Scan<'t> {
 
     /// Appends the next rows in heap order; returns `true` before a row that is undecided.
     fn see_heap(&mut self, images: &mut Vec<RowImage<'t>>, images_max: usize) -> bool {
+        self.count();
         let Some(run) = self.next_run(images_max - images.len()) else {
             self.position.is_done = true;
             return false;

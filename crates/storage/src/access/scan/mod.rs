@@ -52,6 +52,8 @@ pub struct Scan<'t> {
     is_last: bool,
     /// Rows that are read from the columnstore index and skipped here.
     passed: Option<&'t ColumnView>,
+    /// As what its beginning is to be counted, if it has not been.
+    to_count: Option<Opening>,
 }
 
 /// The position of a scan, which borrows nothing: for a cursor that outlives its request.
@@ -66,6 +68,15 @@ pub struct ScanPosition {
     after: Option<(Bytes, RowId)>,
     heap: HeapPosition,
     is_done: bool,
+}
+
+/// As what a scan counts in `sys.dm_db_index_operational_stats`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// A look-up of a whole key: a range of an index that is not unique.
+    Key,
+    /// A range of keys, or all rows.
+    Range,
 }
 
 const HEAP_BATCH: usize = if cfg!(test) { 3 } else { 64 };
@@ -126,6 +137,7 @@ impl<'t> Scan<'t> {
             parts: None,
             is_last: false,
             passed: None,
+            to_count: None,
         }
     }
 
@@ -136,6 +148,24 @@ impl<'t> Scan<'t> {
     pub fn pass_over(&mut self, view: &'t ColumnView) {
         assert!(self.index.is_none(), "rows are passed over in heap order");
         self.passed = Some(view);
+    }
+
+    /// Makes it count when its first rows are read, as an operator of a statement does. Scans that
+    /// share the parts of a heap count as one.
+    #[must_use]
+    pub fn counted(mut self, opening: Opening) -> Self {
+        self.to_count = Some(opening);
+        self
+    }
+
+    /// Counts the beginning of the scan.
+    fn count(&mut self) {
+        match (self.to_count.take(), self.index) {
+            (None, _) => {}
+            (Some(_), None) => self.table.count_scan(),
+            (Some(Opening::Key), Some(index)) => index.count_seeks(1),
+            (Some(Opening::Range), Some(index)) => index.counts.count_scans(1),
+        }
     }
 
     /// Returns the next visible row; `None` at the end.
@@ -170,6 +200,7 @@ impl<'t> Scan<'t> {
     }
 
     fn fill(&mut self) {
+        self.count();
         let _label = labelled(Label::Index);
         let Some(index) = self.index else {
             let run = self.next_run(HEAP_BATCH);

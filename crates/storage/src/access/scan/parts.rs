@@ -6,17 +6,20 @@
 use std::sync::Arc;
 
 use crate::access::Scan;
-use crate::primitives::{SpinClass, SpinLock};
+use crate::primitives::{AtomicBool, Ordering, SpinClass, SpinLock};
 use crate::version::{HeadRun, HeapPosition};
 
 /// The rest of a heap that several scans share.
 pub struct Parts {
     next: SpinLock<HeapPosition>,
+    /// Whether one of the scans counts for all.
+    is_counted: AtomicBool,
 }
 
 impl Default for Parts {
     fn default() -> Self {
-        Self { next: SpinLock::new(SpinClass::XtpTransaction, HeapPosition::default()) }
+        let next = SpinLock::new(SpinClass::XtpTransaction, HeapPosition::default());
+        Self { next, is_counted: AtomicBool::new(false) }
     }
 }
 
@@ -31,6 +34,10 @@ impl<'t> Scan<'t> {
     pub fn share(&mut self, parts: &Arc<Parts>) {
         if self.index.is_none() {
             self.parts = Some(Arc::clone(parts));
+            // Relaxed: whichever scan comes first counts, and orders nothing by it.
+            if parts.is_counted.swap(true, Ordering::Relaxed) {
+                self.to_count = None;
+            }
             self.position.heap = HeapPosition::BEYOND;
         }
     }
