@@ -27,7 +27,7 @@ const COLUMNS: &[Column<ConnectionRow>] = &[
     col("net_transport", nv(40), |r| text(r.session.facts.client.transport.name())),
     opt("protocol_type", nv(40), |_| text("TSQL")),
     opt("protocol_version", INT, |r| Value::Int(r.session.facts.client.tds_version.cast_signed())),
-    opt("endpoint_id", INT, |_| int(4)),
+    opt("endpoint_id", INT, |r| int(r.session.facts.client.endpoint())),
     col("encrypt_option", nv(40), |r| {
         text(if r.session.facts.client.encrypted { "TRUE" } else { "FALSE" })
     }),

@@ -27,7 +27,7 @@ const COLUMNS: &[Column<SessionRow>] = &[
     unknown("memory_usage", INT),
     col("total_scheduled_time", INT, |r| ms(r.spent.scheduled())),
     col("total_elapsed_time", INT, |r| ms(r.spent.elapsed())),
-    col("endpoint_id", INT, |_| int(4)),
+    col("endpoint_id", INT, |r| int(r.facts.client.endpoint())),
     col("last_request_start_time", DATETIME, |r| r.card.last_start()),
     opt("last_request_end_time", DATETIME, |r| r.card.last_end()),
     // Rows are in memory: nothing is read from disk. Writes and logical reads are row versions:

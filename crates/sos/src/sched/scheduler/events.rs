@@ -2,6 +2,7 @@
 
 use super::connections::{Core, Token};
 use super::{Interrupt, Ready};
+use crate::clock;
 use crate::sync::Arc;
 use crate::sys::{Event, Events, Poller, Timeout};
 
@@ -35,9 +36,29 @@ impl Core {
         self.events.len()
     }
 
+    /// Whether a queued task is urgent.
+    pub(super) fn has_urgent(&self) -> bool {
+        self.urgent().is_some()
+    }
+
+    /// Takes the first queued task that is urgent.
+    pub(super) fn next_urgent(&mut self) -> Option<(Token, Ready)> {
+        self.again.remove(self.urgent()?)
+    }
+
+    fn urgent(&self) -> Option<usize> {
+        self.again.iter().position(|(token, _)| {
+            let slot = self.slots.get(token.index()).filter(|slot| slot.is_of(*token));
+            slot.and_then(|slot| slot.resting.as_ref()).is_some_and(|one| one.task.is_urgent())
+        })
+    }
+
     /// Fetches events and queues the tasks they are for; returns how to reach those that are
     /// running, and how many others wait.
     pub(super) fn take_stock(&mut self, poller: &Poller) -> (Vec<Arc<dyn Interrupt>>, usize) {
+        if self.next_deadline().is_some() {
+            self.fire_timers(clock::monotonic_ns());
+        }
         let interrupts = self.look_around(poller);
         for event in self.events.by_ref() {
             let token = Token(event.token);

@@ -71,6 +71,8 @@ pub(in crate::sched) struct Scheduler {
     /// Clock ticks when each task that waits for a worker was first seen, while no worker holds the
     /// scheduler. Only the monitor uses it.
     pub(in crate::sched) queued: SpinLock<Vec<u64>>,
+    /// Whether a worker beyond the limit runs urgent tasks.
+    has_relief: AtomicBool,
     /// The time that its ended workers spent on a CPU, and waiting for one, in ns.
     pub(in crate::sched) ended_cpu_ns: AtomicU64,
     pub(in crate::sched) ended_delay_ns: AtomicU64,
@@ -104,6 +106,7 @@ impl Scheduler {
             workers: AtomicU64::new(0),
             counters: CachePadded::default(),
             queued: SpinLock::new(SpinClass::SosScheduler, Vec::new()),
+            has_relief: AtomicBool::new(false),
             ended_cpu_ns: AtomicU64::new(0),
             ended_delay_ns: AtomicU64::new(0),
             ended: AtomicBool::new(false),
@@ -150,8 +153,8 @@ impl Scheduler {
     }
 
     /// For a scheduler that no worker holds: delivers attentions, adopts connections, and starts a
-    /// worker if the limit allows one again. Returns how many tasks wait for a worker; `None` if a
-    /// worker holds the scheduler.
+    /// worker if the limit allows one again, or else one beyond it for urgent tasks. Returns how
+    /// many tasks wait for a worker; `None` if a worker holds the scheduler.
     pub(in crate::sched) fn tend(self: &Arc<Self>) -> Option<usize> {
         if !self.baton.take_if_free() {
             return None;
@@ -168,10 +171,27 @@ impl Scheduler {
         for interrupt in interrupts {
             interrupt.interrupt();
         }
-        if queued == 0 || !Worker::hire(self) {
+        let is_served = queued > 0 && Worker::hire(self) || self.relieve_urgent();
+        if !is_served {
             self.baton.abandon();
         }
         Some(queued)
+    }
+
+    /// Starts a worker beyond the limit if a queued task is urgent, or a held answer may leave; it
+    /// begins as the scheduler's holder. There is one at a time: if it waits as well, further
+    /// urgent tasks wait for it.
+    fn relieve_urgent(self: &Arc<Self>) -> bool {
+        // SAFETY: the caller holds the scheduler; the closure only reads and counts.
+        let is_wanted = unsafe { self.core.with(|core| core.has_urgent() || self.may_send(core)) };
+        if !is_wanted || self.has_relief.swap(true, Ordering::Relaxed) {
+            return false;
+        }
+        let hired = Worker::hire_relief(self);
+        if !hired {
+            self.has_relief.store(false, Ordering::Relaxed);
+        }
+        hired
     }
 
     /// Gives the scheduler to another worker because the calling one must wait.

@@ -38,6 +38,32 @@ impl Scheduler {
         ledger::to(State::Idle);
     }
 
+    /// Runs the urgent tasks that are queued, while all other workers wait, and gives the scheduler
+    /// up. The monitor finds those that come later.
+    pub(super) fn relieve(&self, worker: &Worker) {
+        self.counters.held_by(worker.activity.number());
+        ledger::to(State::Scheduling);
+        epoch::enter();
+        self.send_released(worker);
+        // SAFETY: this worker holds the scheduler, in each turn; the closure only reads and pops.
+        while let Some((token, ready)) = unsafe { self.core.with(Core::next_urgent) } {
+            self.run_task(worker, token, ready);
+            epoch::quiescent();
+            if self.baton.has_signalled() {
+                break;
+            }
+        }
+        self.send_kept();
+        self.end_rounds();
+        epoch::leave();
+        self.has_relief.store(false, Ordering::Relaxed);
+        self.counters.held_by_nobody();
+        self.baton.abandon();
+        // Answers may be kept by now, or mail: with no other worker it is the monitor that looks.
+        self.shared.monitor.wake();
+        ledger::to(State::Idle);
+    }
+
     /// Sends released answers, runs the ready tasks one after the other, reads mail, then polls for
     /// more.
     fn round(&self, worker: &Worker) -> Serving {
