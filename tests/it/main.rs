@@ -36,3 +36,4 @@ mod stress;
 mod top;
 mod tpcc;
 mod unix_socket;
+mod workers;

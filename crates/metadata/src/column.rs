@@ -4,7 +4,7 @@
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Value};
 
-use super::Rows;
+use super::{Rows, Scope};
 
 /// A column of a view whose rows are made from `T`s.
 pub struct Column<T> {
@@ -39,6 +39,23 @@ pub fn shape<T>(columns: &[Column<T>]) -> Vec<(&'static str, ColumnType)> {
 /// Makes one row of the view from each item.
 pub fn rows<T>(columns: &[Column<T>], items: impl IntoIterator<Item = T>) -> Rows {
     Ok(items.into_iter().map(|item| values(columns, &item)).collect())
+}
+
+/// As [`rows`], of the columns that the query reads; the others are NULL. For views with many rows
+/// and columns.
+pub fn rows_needed<T>(
+    scope: &Scope<'_>,
+    columns: &[Column<T>],
+    items: impl IntoIterator<Item = T>,
+) -> Rows {
+    let values = |item: T| {
+        let mut row = vec![Value::Null; columns.len()];
+        for ordinal in scope.needed.iter().map(|ordinal| usize::from(*ordinal)) {
+            row[ordinal] = (columns[ordinal].read)(&item);
+        }
+        row
+    };
+    Ok(items.into_iter().map(values).collect())
 }
 
 /// Makes one row of the view: the value of each column, in order.

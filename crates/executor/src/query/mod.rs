@@ -386,7 +386,8 @@ fn run_view<'p>(
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
     let arguments = view.arguments.iter().map(|e| eval(e, cx)).collect::<Result<Vec<_>>>()?;
-    for mut row in view.view.read(&*cx.session, &view.database, &arguments)? {
+    let needed: SmallVec<[u16; 32]> = view.columns.iter().map(|(ordinal, _)| *ordinal).collect();
+    for mut row in view.view.read(&*cx.session, &view.database, &arguments, &needed)? {
         for (ordinal, register) in &view.columns {
             cx.registers[register.index()] = std::mem::take(&mut row[usize::from(*ordinal)]);
         }
