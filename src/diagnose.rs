@@ -110,7 +110,8 @@ impl Output {
         let new = OpenOptions::new().write(true).create_new(true).open(path);
         let is_made = new.is_ok();
         // What a file that is there has is kept until there is a report.
-        let file = new.or_else(|_| OpenOptions::new().write(true).create(true).truncate(false).open(path));
+        let file =
+            new.or_else(|_| OpenOptions::new().write(true).create(true).truncate(false).open(path));
         let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(Self { path: path.clone(), file, is_made })
     }

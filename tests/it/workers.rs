@@ -24,7 +24,12 @@ fn admin_address(client: &mut Client) -> SocketAddr {
 #[test]
 fn server_all_of_whose_workers_wait_answers_logins_and_the_administrator() {
     let mut server = ServerProcess::start(&[
-        "--schedulers", "1", "--admin-port", "0", "--shutdown-timeout", "1h",
+        "--schedulers",
+        "1",
+        "--admin-port",
+        "0",
+        "--shutdown-timeout",
+        "1h",
     ]);
     let mut first = Client::log_in(server.address);
     assert!(errors(&first.batch("CREATE LOGIN plain WITH PASSWORD = N'Secret-Word1'")).is_empty());

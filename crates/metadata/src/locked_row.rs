@@ -52,10 +52,7 @@ impl LockedRow {
         let end = format!("id=lock{address:x} mode={mode} associatedObjectId={hobt}");
         let key = self.suffix();
         match self.is_heap {
-            true => format!(
-                "ridlock fileid=1 pageid={} dbid={database} {end}{key}",
-                self.page()
-            ),
+            true => format!("ridlock fileid=1 pageid={} dbid={database} {end}{key}", self.page()),
             false => format!("keylock hobtid={hobt} dbid={database} {end}{key}"),
         }
     }

@@ -150,11 +150,8 @@ pub(crate) fn session_rows_where(
     let row = |card: Arc<SessionCard>| {
         let is_own = card.id == session.connection.id;
         let own = || (session.options.clone(), Arc::clone(&session.identity.database));
-        let facts = ShownFacts {
-            card: Arc::clone(&card),
-            own: is_own.then(own),
-            copied: OnceCell::new(),
-        };
+        let facts =
+            ShownFacts { card: Arc::clone(&card), own: is_own.then(own), copied: OnceCell::new() };
         SessionRow {
             spent: card.books.spent().into(),
             facts,

@@ -53,13 +53,7 @@ impl plan::view::SystemView for SystemView {
         self.arity
     }
 
-    fn read(
-        &self,
-        session: &dyn Any,
-        database: &str,
-        arguments: &[Value],
-        needed: &[u16],
-    ) -> Rows {
+    fn read(&self, session: &dyn Any, database: &str, arguments: &[Value], needed: &[u16]) -> Rows {
         let session = session.downcast_ref().expect("the engine's sessions are of one type");
         self.read(session, database, arguments, needed)
     }

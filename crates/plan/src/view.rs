@@ -32,8 +32,7 @@ pub trait SystemView: Debug + Sync {
     ///
     /// # Errors
     /// Errors of definitions that must be bound to be shown (columns of views).
-    fn read(&self, session: &dyn Any, database: &str, arguments: &[Value], needed: &[u16])
-    -> Rows;
+    fn read(&self, session: &dyn Any, database: &str, arguments: &[Value], needed: &[u16]) -> Rows;
 }
 
 /// The schema by which [`Library::view`] finds the tables of msdb; no text can name it.

@@ -127,16 +127,8 @@ impl Server {
             Password::Random(_) if !is_first => "<the password of the first start>".to_owned(),
             known => known.text().to_owned(),
         };
-        let server = Self {
-            machine,
-            shared,
-            address,
-            admin_port,
-            socket,
-            sa_password,
-            data,
-            memory_lost,
-        };
+        let server =
+            Self { machine, shared, address, admin_port, socket, sa_password, data, memory_lost };
         server.keep_start();
         Ok(server)
     }

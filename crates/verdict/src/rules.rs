@@ -142,8 +142,11 @@ fn locks(facts: &Facts<'_>) -> Option<Candidate> {
     if let Some(blocker) = window.blockers.first() {
         let last = shortened(&blocker.text);
         details.push(format!("in the way: {}, last statement: {last}", blocker.from));
-        if !blocker.resource.is_empty() {
-            details.push(format!("resource: {}", shortened(&blocker.resource)));
+        // Behind the form that SQL Server has, Clearway names the row.
+        match blocker.resource.split_once(" of ") {
+            Some((_, row)) => details.push(format!("the row: {}", shortened(row))),
+            None if blocker.resource.is_empty() => {}
+            None => details.push(format!("resource: {}", shortened(&blocker.resource))),
         }
     }
     let (waiters, of_applications) = window.waiters;

@@ -3,10 +3,10 @@
 
 use types::Value;
 
+use super::endpoints::name;
 use metadata::column::{
     BIT, Column, INT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text, unknown,
 };
-use super::endpoints::name;
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<bool>] = &[

@@ -232,9 +232,9 @@ impl Side {
         let user = request.user.clone();
         let opened = match refused {
             Some(errors) => Err(errors),
-            None => self
-                .take_admins_seat()
-                .and_then(|()| Session::open(&self.shared.instance, request)),
+            None => {
+                self.take_admins_seat().and_then(|()| Session::open(&self.shared.instance, request))
+            }
         };
         match opened {
             Ok(session) => self.welcome(session, (settings, has_mars), wants_utf8, io),

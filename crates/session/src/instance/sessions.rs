@@ -53,7 +53,7 @@ pub struct SessionTotals {
 
 impl SessionTotals {
     fn add(&mut self, card: &SessionCard) {
-        let traffic = card.facts().client.traffic;
+        let traffic = card.traffic();
         self.requests += card.requests();
         self.resets += card.resets();
         self.reads += traffic.reads();

@@ -136,7 +136,7 @@ fn urgent_request_is_answered_while_every_worker_waits() {
         assert_eq!(urgent.ask(text.as_bytes()), text.as_bytes());
     }
     assert_eq!(server.machine.schedulers()[0].queued, 1, "the other still waits");
-    // An urgent request that waits itself keeps the scheduler from nobody.
+    // An urgent request that waits itself gives the scheduler up as well.
     urgent.send(&[PARK]);
     until("both wait", || {
         let threads = server.machine.activities();

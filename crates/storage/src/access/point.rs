@@ -107,9 +107,7 @@ impl Table {
                 Attempt::Done(is_changed) => return Ok(is_changed),
                 Attempt::Raced => {}
                 Attempt::Larger(bytes) => admitted = bytes,
-                Attempt::Owned(blocker) => {
-                    self.wait_behind(blocker, options)?
-                }
+                Attempt::Owned(blocker) => self.wait_behind(blocker, options)?,
                 Attempt::Held => {
                     return self.change_held((index, key), options, buffer, &mut change);
                 }

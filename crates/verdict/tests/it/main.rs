@@ -272,10 +272,12 @@ fn requests_that_queue_behind_locks_for_a_worker_wait_for_the_locks() {
     let made = Made::healthy()
         .with("wait", "LCK_M_X", 90_000.0, 9)
         .level("Worker Waits", 90)
-        .rows(Subject::Waiters, "61\tLCK_M_X\t900\t60\tXACT: session 60")
+        .rows(Subject::Waiters, "61\tLCK_M_X\t900\t60\tkeylock hobtid=1 dbid=5 id=lock1 mode=X associatedObjectId=1 of dbo.stock (id = 7)")
         .rows(Subject::Requests, LOCKED);
     let verdict = judge(&made.recording());
     assert_eq!(verdict.outcome, Outcome::Cause(Cause::HotRow), "{}", verdict.sentence);
+    let details = &verdict.findings[0].candidate.details;
+    assert!(details.iter().any(|line| line == "the row: dbo.stock (id = 7)"), "{details:?}");
     assert!(verdict.findings.iter().any(|one| one.candidate.cause == Cause::WorkerThreads));
     // A server of which no request ends, since each waits in WAITFOR, is not idle.
     let stands = Made {
