@@ -13,12 +13,11 @@ const WORKERS: usize = 512;
 
 /// Returns the address of the dedicated admin connection, from the server's log.
 fn admin_address(client: &mut Client) -> SocketAddr {
-    let text = "SELECT MAX(text) FROM sys.dm_os_error_log WHERE text LIKE 'Dedicated admin%'";
+    let text = "SELECT CAST(REPLACE(SUBSTRING(text, CHARINDEX('on port ', text) + 8, 9), '.', '') AS int) \
+        FROM sys.dm_os_error_log WHERE text LIKE 'Dedicated admin%'";
     let found = rows(&client.batch(text));
-    let types::Value::NVarChar(line) = &found[0][0] else { panic!("no such line: {found:?}") };
-    let line = line.to_string();
-    let port = line.trim_end_matches('.').rsplit(' ').next().expect("it ends in the port");
-    SocketAddr::from(([127, 0, 0, 1], port.parse().expect("a number")))
+    let types::Value::Int(port) = found[0][0] else { panic!("no such line: {found:?}") };
+    SocketAddr::from(([127, 0, 0, 1], u16::try_from(port).expect("a port")))
 }
 
 #[test]
@@ -29,7 +28,7 @@ fn server_all_of_whose_workers_wait_answers_logins_and_the_administrator() {
         "--admin-port",
         "0",
         "--shutdown-timeout",
-        "1h",
+        "60m",
     ]);
     let mut first = Client::log_in(server.address);
     assert!(errors(&first.batch("CREATE LOGIN plain WITH PASSWORD = N'Secret-Word1'")).is_empty());

@@ -36,21 +36,20 @@ impl Core {
         self.events.len()
     }
 
-    /// Whether a queued task is urgent.
-    pub(super) fn has_urgent(&self) -> bool {
-        self.urgent().is_some()
+    /// Returns how many queued tasks are urgent.
+    pub(super) fn urgent(&self) -> usize {
+        self.again.iter().filter(|(token, _)| self.is_urgent(*token)).count()
     }
 
     /// Takes the first queued task that is urgent.
     pub(super) fn next_urgent(&mut self) -> Option<(Token, Ready)> {
-        self.again.remove(self.urgent()?)
+        let place = self.again.iter().position(|(token, _)| self.is_urgent(*token))?;
+        self.again.remove(place)
     }
 
-    fn urgent(&self) -> Option<usize> {
-        self.again.iter().position(|(token, _)| {
-            let slot = self.slots.get(token.index()).filter(|slot| slot.is_of(*token));
-            slot.and_then(|slot| slot.resting.as_ref()).is_some_and(|one| one.task.is_urgent())
-        })
+    fn is_urgent(&self, token: Token) -> bool {
+        let slot = self.slots.get(token.index()).filter(|slot| slot.is_of(token));
+        slot.and_then(|slot| slot.resting.as_ref()).is_some_and(|one| one.task.is_urgent())
     }
 
     /// Fetches events and queues the tasks they are for; returns how to reach those that are

@@ -7,7 +7,7 @@ use crate::epoch;
 use crate::ledger::{self, State};
 use crate::memory::{self, TIDY_NS};
 use crate::sched::activity::Standing;
-use crate::sched::handover::baton::Grant;
+use crate::sched::handover::baton::{Grant, Passed};
 use crate::sync::{Arc, Ordering};
 use crate::sys::Timeout;
 use crate::thread;
@@ -41,6 +41,7 @@ impl Scheduler {
     /// Runs the urgent tasks that are queued, while all other workers wait, and gives the scheduler
     /// up. The monitor finds those that come later.
     pub(super) fn relieve(&self, worker: &Worker) {
+        self.relief.store(worker.activity.number(), Ordering::Relaxed);
         self.counters.held_by(worker.activity.number());
         ledger::to(State::Scheduling);
         epoch::enter();
@@ -56,11 +57,14 @@ impl Scheduler {
         self.send_kept();
         self.end_rounds();
         epoch::leave();
+        // Others may have come back while an urgent task waited.
+        if self.baton.pass() == Passed::Nobody {
+            self.counters.held_by_nobody();
+            self.baton.abandon();
+            self.shared.monitor.wake();
+        }
+        self.relief.store(0, Ordering::Relaxed);
         self.has_relief.store(false, Ordering::Relaxed);
-        self.counters.held_by_nobody();
-        self.baton.abandon();
-        // Answers may be kept by now, or mail: with no other worker it is the monitor that looks.
-        self.shared.monitor.wake();
         ledger::to(State::Idle);
     }
 
