@@ -3,7 +3,9 @@
 //! Exit codes: 0 if there is a verdict (also "nothing is wrong"), 1 if the server cannot be used or
 //! a file cannot be written, 2 if the arguments are wrong, 3 if the readings support no verdict.
 
-use std::path::{Path, PathBuf};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -83,22 +85,56 @@ pub(crate) fn run(arguments: &DiagnoseArguments) -> ExitCode {
 }
 
 fn look(arguments: &DiagnoseArguments, settings: &Settings) -> Result<Verdict, String> {
+    // A file that cannot be written must not cost a look.
+    let json = arguments.json.as_ref().map(Output::open).transpose()?;
+    let html = arguments.html.as_ref().map(Output::open).transpose()?;
     let signals = StopSignals::new().map_err(|error| format!("signals: {error}"))?;
     // Ctrl-C ends the look early; the verdict is of what was seen.
     let verdict = ::diagnose::run(settings, |time| !signals.came_within(time).unwrap_or(false))?;
     if !arguments.quiet {
-        use std::io::Write;
         // A closed stdout needs no text.
         let _ = std::io::stdout().lock().write_all(report::text(&verdict).as_bytes());
     }
-    write(arguments.json.as_deref(), || report::json(&verdict))?;
-    write(arguments.html.as_deref(), || report::html(&verdict))?;
+    json.map_or(Ok(()), |file| file.write(&report::json(&verdict)))?;
+    html.map_or(Ok(()), |file| file.write(&report::html(&verdict)))?;
     Ok(verdict)
 }
 
-fn write(file: Option<&Path>, text: impl FnOnce() -> String) -> Result<(), String> {
-    let Some(file) = file else { return Ok(()) };
-    std::fs::write(file, text()).map_err(|error| format!("{}: {error}", file.display()))
+/// A report's file, opened before the look. One that was made for it goes if there is no report.
+struct Output {
+    path: PathBuf,
+    file: File,
+    /// Whether the file was made just now, and has no report yet.
+    is_made: bool,
+}
+
+impl Output {
+    fn open(path: &PathBuf) -> Result<Self, String> {
+        let new = OpenOptions::new().write(true).create_new(true).open(path);
+        let is_made = new.is_ok();
+        // What a file that is there has is kept until there is a report.
+        let file =
+            new.or_else(|_| OpenOptions::new().write(true).create(true).truncate(false).open(path));
+        let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Self { path: path.clone(), file, is_made })
+    }
+
+    fn write(mut self, report: &str) -> Result<(), String> {
+        self.is_made = false;
+        let is_device = self.file.metadata().is_ok_and(|data| !data.is_file());
+        let emptied = if is_device { Ok(()) } else { self.file.set_len(0) };
+        let written = emptied.and_then(|()| self.file.write_all(report.as_bytes()));
+        written.map_err(|error| format!("{}: {error}", self.path.display()))
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if self.is_made {
+            // It may have gone already.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
 }
 
 fn settings(arguments: &DiagnoseArguments) -> Result<Settings, String> {

@@ -71,6 +71,10 @@ struct ServeArguments {
     /// Port to listen on; 0 takes a free one and prints it
     #[arg(long, value_name = "N", default_value = "1433")]
     port: String,
+    /// Port of the dedicated admin connection, on this machine only: it is answered where all workers
+    /// wait. 0 takes a free one; default 1434 if --port is 1433, else none
+    #[arg(long, value_name = "N")]
+    admin_port: Option<String>,
     /// UNIX socket to listen on as well, for clients on this machine: -S unix:PATH
     #[arg(long, value_name = "PATH")]
     socket: Option<std::path::PathBuf>,

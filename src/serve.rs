@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::process::ExitCode;
 
 use server::options::{
-    Certificate, Data, Encryption, Limits, LockMode, Options, Password, parse_bytes,
+    AdminPort, Certificate, Data, Encryption, Limits, LockMode, Options, Password, parse_bytes,
     parse_duration, parse_memory, parse_moment,
 };
 use sos::ledger::SourceChoice;
@@ -84,7 +84,8 @@ fn options(arguments: &ServeArguments) -> Result<Options, String> {
     });
     Ok(Options {
         address: address(&arguments.listen)?,
-        port: port(&arguments.port)?,
+        port: port("--port", &arguments.port)?,
+        admin_port: admin_port(arguments)?,
         socket: arguments.socket.clone(),
         sa_password: password(arguments)?,
         data: data(arguments)?,
@@ -181,8 +182,18 @@ fn address(text: &str) -> Result<IpAddr, String> {
     text.parse().map_err(|_| wrong("--listen", text, "expected an IP address"))
 }
 
-fn port(text: &str) -> Result<u16, String> {
-    text.parse().map_err(|_| wrong("--port", text, "expected a number from 0 to 65535"))
+fn port(option: &str, text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| wrong(option, text, "expected a number from 0 to 65535"))
+}
+
+/// Clients look for the dedicated admin connection of a default instance at its usual port.
+fn admin_port(arguments: &ServeArguments) -> Result<Option<AdminPort>, String> {
+    const USUAL: u16 = 1434;
+    let given = arguments.admin_port.as_deref().map(|text| port("--admin-port", text));
+    Ok(match given.transpose()? {
+        Some(port) => Some(AdminPort::Given(port)),
+        None => (arguments.port == "1433").then_some(AdminPort::Usual(USUAL)),
+    })
 }
 
 fn number(option: &str, text: &str, max: usize) -> Result<usize, String> {

@@ -101,6 +101,8 @@ def test_every_screen_is_quiet_accessible_and_fits(chromium, console, tmp_path, 
         page.wait(f"document.querySelector('#tabs a[aria-current]').getAttribute('href').startsWith('#{screen}')")
         page.wait("!document.body.innerText.includes('Not read yet') && !document.body.innerText.includes('Reading.')")
         assert page.run("document.documentElement.scrollWidth") <= width, f"{screen} is wider than the window"
+        cut = "[...document.querySelectorAll('caption span')].filter(one => one.getBoundingClientRect().right > innerWidth).length"
+        assert page.run(cut) == 0, f"{screen} has a caption that is cut"
         assert page.run("document.getElementById('status').textContent") == "", screen
         assert page.run("document.querySelectorAll('main .alarm:not(:empty)').length") == 0, screen
         if AXE.exists():

@@ -138,6 +138,30 @@ fn reasons_for_no_look_are_one_sentence() {
 }
 
 #[test]
+fn file_that_cannot_be_written_is_named_before_the_look() {
+    let nothing = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let closed = name(nothing.local_addr().expect("it is bound"));
+    drop(nothing);
+    let folder = std::env::temp_dir().join(format!("clearway-reports-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = |name: &str| folder.join(name).display().to_string();
+    // No server is asked: there is none.
+    let (json, html) = (file("report.json"), file("missing/report.html"));
+    let (code, text) = diagnose(&closed, &["-P", PASSWORD, "--json", &json, "--html", &html]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("report.html") && !text.contains("reached"), "{text}");
+    // A file that was made for a report that does not come is not left behind, and what an older
+    // one has is kept.
+    let kept = file("kept.html");
+    std::fs::write(&kept, "of yesterday").expect("the folder is there");
+    let (_, text) = diagnose(&closed, &["-P", PASSWORD, "--json", &json, "--html", &kept]);
+    assert!(text.contains("cannot be reached"), "{text}");
+    assert!(!std::path::Path::new(&json).exists());
+    assert_eq!(std::fs::read_to_string(&kept).expect("it is kept"), "of yesterday");
+    std::fs::remove_dir_all(folder).expect("it is there");
+}
+
+#[test]
 fn peer_that_is_no_tds_server_is_named() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let at = name(listener.local_addr().expect("it is bound"));

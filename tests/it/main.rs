@@ -37,3 +37,4 @@ mod stress;
 mod top;
 mod tpcc;
 mod unix_socket;
+mod workers;

@@ -29,6 +29,7 @@ impl Bed {
         let options = Options {
             address: [127, 0, 0, 1].into(),
             port: 0,
+            admin_port: None,
             socket: None,
             sa_password: Password::Given(PASSWORD.to_owned()),
             data,

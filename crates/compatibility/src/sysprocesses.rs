@@ -21,7 +21,7 @@ const COLUMNS: &[Column<Row>] = &[
         padded(r.request.as_ref().and_then(RequestRow::last_wait).unwrap_or(""), 32)
     }),
     opt("waitresource", nc(256), |r| padded(r.resource(), 256)),
-    col("dbid", SMALLINT, |r| small(r.session.database_id)),
+    col("dbid", SMALLINT, |r| small(r.session.database_id())),
     unknown("uid", SMALLINT),
     col("cpu", INT, |r| ms(r.session.spent.worker())),
     // Rows are in memory: no disk is read.
@@ -35,7 +35,7 @@ const COLUMNS: &[Column<Row>] = &[
         padded(r.request.as_ref().map_or("sleeping", RequestRow::status), 30)
     }),
     col("sid", bin(86), |r| {
-        let mut sid = r.session.sid.clone();
+        let mut sid = r.session.sid().to_vec();
         sid.resize(86, 0);
         binary(&sid)
     }),

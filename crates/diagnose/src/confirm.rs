@@ -99,6 +99,7 @@ impl Place {
             | Cause::Restore
             | Cause::Checkpoints
             | Cause::WorkloadSpike
+            | Cause::WorkerThreads
             | Cause::CpuElsewhere
             | Cause::LateAnswers => None,
         }

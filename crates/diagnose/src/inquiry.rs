@@ -334,7 +334,9 @@ impl Inquiry {
     /// Says that there is a connection, and no answer to the first question.
     fn silent(&self) -> String {
         format!(
-            "{} is connected, but does not answer in time where its time goes: look at the machine",
+            "{} is connected, but does not answer in time where its time goes: look at the machine, \
+             or, if all its workers wait, from there through the dedicated admin connection \
+             (-S admin:HOST)",
             self.server.name
         )
     }

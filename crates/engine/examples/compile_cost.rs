@@ -14,50 +14,15 @@ use engine::bind::bind_statement;
 use engine::instance::{Config, LockMode};
 use engine::opt::Level;
 use engine::session::{ClientInfo, LoginRequest, Session};
-use engine::sink::{ColumnInfo, Done, EnvChange, ResultShape, ResultSink, Sent};
+use engine::sink::FirstError;
 use sos::sched::{Machine, MachineConfig};
 use sos::sys::thread_cpu_ns;
 use storage::{Store, StoreOptions};
-use types::{Error, Value};
 
 #[global_allocator]
 static ALLOCATOR: sos::memory::Allocator = sos::memory::Allocator;
 
 const ROUNDS: u32 = 40_000;
-
-/// Takes results and keeps the number of errors.
-#[derive(Default)]
-struct Nobody {
-    errors: u32,
-}
-
-impl ResultSink for Nobody {
-    fn columns(&mut self, _: &ResultShape) -> Sent {
-        Ok(())
-    }
-    fn row(&mut self, _: &[Value]) -> Sent {
-        Ok(())
-    }
-    fn done(&mut self, _: Done) -> Sent {
-        Ok(())
-    }
-    fn message(&mut self, message: &Error) -> Sent {
-        self.errors += u32::from(message.severity > 10);
-        Ok(())
-    }
-    fn return_status(&mut self, _: i32) -> Sent {
-        Ok(())
-    }
-    fn return_value(&mut self, _: u16, _: &ColumnInfo, _: &Value) -> Sent {
-        Ok(())
-    }
-    fn env_change(&mut self, _: &EnvChange<'_>) -> Sent {
-        Ok(())
-    }
-    fn flush(&mut self) -> Sent {
-        Ok(())
-    }
-}
 
 fn session() -> Result<Session, String> {
     let machine = Machine::start(&MachineConfig { schedulers: 1, ..MachineConfig::default() })
@@ -83,9 +48,12 @@ fn session() -> Result<Session, String> {
 }
 
 fn run(session: &mut Session, text: &str) -> Result<(), String> {
-    let mut sink = Nobody::default();
+    let mut sink = FirstError::default();
     session.batch(text, &mut sink).map_err(|_| "disconnected".to_owned())?;
-    if sink.errors > 0 { Err(format!("an error in: {text}")) } else { Ok(()) }
+    match sink.into_error() {
+        Some(error) => Err(format!("{}: {text}", error.message)),
+        None => Ok(()),
+    }
 }
 
 /// CPU nanoseconds of a round, warm.

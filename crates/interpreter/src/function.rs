@@ -16,7 +16,7 @@ use ::executor::{Cx, Frame};
 use ::plan::expr::{Expr, UserCall};
 use ::plan::program::RoutineKind;
 use ::plan::query::UserFunctionScan;
-use ::plan::sink::{ColumnInfo, Done, EnvChange, ResultShape, ResultSink, Sent};
+use ::plan::sink::FirstError;
 use ::session::event::emit::{self, statement::Called};
 
 /// Calls a scalar function.
@@ -102,7 +102,8 @@ fn run<T>(
     let metered = session.accounting.meter.called(id);
     let lease = session.accounting.meter.suspend();
     let outer = session.options.enter_module(module.options);
-    let mut silent = Silent;
+    // A function's statements return no rows, and their counts are not sent.
+    let mut silent = FirstError::default();
     let mut inner = Cx::new(cx.host, session, &mut frame, &mut silent);
     inner.transaction = cx.transaction;
     let outcome = Runner { program: &program, procedure: &module.name }.run(&mut inner);
@@ -137,35 +138,4 @@ fn raised(stop: Stop, cx: &mut Cx<'_>) -> Error {
     };
     cx.interrupted = Some(interruption);
     Error::custom(0, 16, 1, "Operation cancelled by user.")
-}
-
-/// A sink that discards everything: a function's statements return no rows, and their counts are
-/// not sent.
-pub struct Silent;
-
-impl ResultSink for Silent {
-    fn columns(&mut self, _: &ResultShape) -> Sent {
-        Ok(())
-    }
-    fn row(&mut self, _: &[Value]) -> Sent {
-        Ok(())
-    }
-    fn done(&mut self, _: Done) -> Sent {
-        Ok(())
-    }
-    fn message(&mut self, _: &Error) -> Sent {
-        Ok(())
-    }
-    fn return_status(&mut self, _: i32) -> Sent {
-        Ok(())
-    }
-    fn return_value(&mut self, _: u16, _: &ColumnInfo, _: &Value) -> Sent {
-        Ok(())
-    }
-    fn env_change(&mut self, _: &EnvChange<'_>) -> Sent {
-        Ok(())
-    }
-    fn flush(&mut self) -> Sent {
-        Ok(())
-    }
 }

@@ -8,9 +8,11 @@ use sos::sys::Endpoint;
 use crate::link::Encrypt;
 
 const PORT_DEFAULT: u16 = 1433;
+/// The port of the dedicated admin connection.
+const PORT_ADMIN: u16 = 1434;
 
-/// Resolves a server's name: `host`, `host,port`, `tcp:host,port`, `.` for this machine, or
-/// `unix:PATH` for a UNIX socket.
+/// Resolves a server's name: `host`, `host,port`, `tcp:host,port`, `.` for this machine,
+/// `unix:PATH` for a UNIX socket, or `admin:host` for the dedicated admin connection.
 ///
 /// # Errors
 /// One line that says what is wrong with the name.
@@ -22,6 +24,9 @@ pub fn resolve(server: &str) -> Result<Endpoint, String> {
         }
         return Ok(Endpoint::Unix(Path::new(path).into()));
     }
+    let admin = server.strip_prefix("admin:").or_else(|| server.strip_prefix("ADMIN:"));
+    let port_default = if admin.is_some() { PORT_ADMIN } else { PORT_DEFAULT };
+    let server = admin.unwrap_or(server);
     let name = server.strip_prefix("tcp:").unwrap_or(server);
     if name.contains('\\') {
         return Err(wrong("named instances are not looked up: give the port, as host,port"));
@@ -30,7 +35,7 @@ pub fn resolve(server: &str) -> Result<Endpoint, String> {
         Some((host, port)) => {
             (host.trim(), port.trim().parse().map_err(|_| wrong("the port is not a number"))?)
         }
-        None => (name.trim(), PORT_DEFAULT),
+        None => (name.trim(), port_default),
     };
     let host = if matches!(host, "." | "(local)" | "") { "127.0.0.1" } else { host };
     let mut found = (host, port).to_socket_addrs().map_err(|error| wrong(&error.to_string()))?;
@@ -67,6 +72,8 @@ mod tests {
             ("tcp:127.0.0.1,1500", "127.0.0.1:1500"),
             (".", "127.0.0.1:1433"),
             ("::1,9", "[::1]:9"),
+            ("admin:127.0.0.1", "127.0.0.1:1434"),
+            ("ADMIN:tcp:.,1600", "127.0.0.1:1600"),
             ("unix:/run/clearway.sock", "unix:/run/clearway.sock"),
         ] {
             assert_eq!(resolve(name).map(|found| found.to_string()).as_deref(), Ok(expected));

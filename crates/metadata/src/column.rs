@@ -6,7 +6,7 @@ use plan::view::RowSet;
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Result, Value};
 
-use super::Rows;
+use super::{Rows, Scope};
 
 /// A column of a view whose rows are made from `T`s.
 pub struct Column<T> {
@@ -54,14 +54,37 @@ pub fn list<T>(
     columns: &[Column<T>],
     items: impl IntoIterator<Item = T>,
 ) -> Result<Vec<Vec<Value>>> {
+    collect(items.into_iter().map(|item| values(columns, &item)))
+}
+
+fn collect(rows: impl Iterator<Item = Vec<Value>>) -> Result<Vec<Vec<Value>>> {
     let (mut list, mut memory) = (Vec::new(), Growing::default());
-    for item in items {
-        let row = values(columns, &item);
+    for row in rows {
         let texts = row.iter().filter_map(Value::string_bytes).map(<[u8]>::len).sum::<usize>();
         memory.take(size_of_val(row.as_slice()) + size_of::<Vec<Value>>() + texts)?;
         push(&mut list, row)?;
     }
     Ok(list)
+}
+
+/// As [`rows`], of the columns that the query reads; the others are NULL. For views with many rows
+/// and columns.
+///
+/// # Errors
+/// As [`rows`].
+pub fn rows_needed<T>(
+    scope: &Scope<'_>,
+    columns: &[Column<T>],
+    items: impl IntoIterator<Item = T>,
+) -> Rows {
+    let values = |item: T| {
+        let mut row = vec![Value::Null; columns.len()];
+        for ordinal in scope.needed.iter().map(|ordinal| usize::from(*ordinal)) {
+            row[ordinal] = (columns[ordinal].read)(&item);
+        }
+        row
+    };
+    collect(items.into_iter().map(values)).map(RowSet::from)
 }
 
 /// Makes one row of the view: the value of each column, in order.

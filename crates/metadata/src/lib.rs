@@ -20,6 +20,7 @@ pub mod format;
 pub mod function;
 pub mod histogram;
 pub mod ledger;
+mod locked_row;
 pub mod log;
 pub mod messages;
 pub mod objects;

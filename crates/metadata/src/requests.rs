@@ -7,9 +7,10 @@ use sos::clock;
 use sos::sched::{Activity, Role, Standing};
 use types::Value;
 
-use crate::sessions::{SessionRow, blocked, blocking_session, session_rows};
+use crate::sessions::{SessionRow, blocked, blocking_session, session_rows_where};
 use crate::view::Scope;
 use ::plan::stats::{ProgramBooks, Spend, StatementRow, statement_of};
+use ::session::instance::SessionCard;
 use ::session::session_number;
 
 /// A running request: a row of `sys.dm_exec_requests`.
@@ -136,5 +137,5 @@ pub fn request_rows(scope: &Scope<'_>) -> Vec<RequestRow> {
             session,
         }
     };
-    session_rows(scope).into_iter().filter(|s| s.card.is_running()).map(row).collect()
+    session_rows_where(scope, SessionCard::is_running).into_iter().map(row).collect()
 }

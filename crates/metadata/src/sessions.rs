@@ -1,28 +1,54 @@
 //! Sessions as `sys.dm_exec_sessions` and related views show them.
 
+use std::cell::OnceCell;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use sos::sched::{Activity, Blocker};
 
+use crate::locked_row::LockedRow;
 use crate::view::Scope;
+use ::catalog::Catalog;
 use ::catalog::name::Name;
 use ::plan::stats::Spend;
 use ::session::event::emit::lock::describe_key;
 use ::session::instance::{Facts, SessionCard};
-use ::session::{session_id, session_number};
+use ::session::{Options, session_id, session_number};
 
 /// A session, with what its client sent at login.
 pub struct SessionRow {
     /// The session's published state, which other sessions may read.
     pub card: Arc<SessionCard>,
-    /// Options, current database and other rarely changed state, copied once.
-    pub facts: Facts,
-    /// `security_id`: SID of its login; empty if the login was dropped.
-    pub sid: Vec<u8>,
-    /// `database_id` of its current database; 0 if that was dropped.
-    pub database_id: i16,
+    /// Options, current database and other rarely changed state.
+    pub facts: ShownFacts,
     /// Resources that its completed requests have used.
     pub spent: Spend,
+    catalog: Arc<Catalog>,
+}
+
+/// [`Facts`] of a session, copied when the first of them is read: most readers of many sessions read
+/// none.
+pub struct ShownFacts {
+    card: Arc<SessionCard>,
+    /// Options and database of the reading session, which sees its own at once: they are published at
+    /// the end of a request.
+    own: Option<(Options, Arc<str>)>,
+    copied: OnceCell<Facts>,
+}
+
+impl Deref for ShownFacts {
+    type Target = Facts;
+
+    fn deref(&self) -> &Facts {
+        self.copied.get_or_init(|| {
+            let mut facts = self.card.facts();
+            if let Some((options, database)) = &self.own {
+                facts.options.clone_from(options);
+                facts.database = Arc::clone(database);
+            }
+            facts
+        })
+    }
 }
 
 /// SET options that the views show as ON or OFF.
@@ -45,6 +71,17 @@ pub enum Switch {
 }
 
 impl SessionRow {
+    /// Returns `security_id`: SID of its login; empty if the login was dropped.
+    pub fn sid(&self) -> &[u8] {
+        let login = self.catalog.logins.get(&Name::new(&self.card.login));
+        login.map_or(&[], |login| &login.sid)
+    }
+
+    /// Returns `database_id` of its current database; 0 if that was dropped.
+    pub fn database_id(&self) -> i16 {
+        self.catalog.database(&self.facts.database).map_or(0, |database| database.id)
+    }
+
     /// Returns true if the option is ON.
     pub fn is(&self, switch: Switch) -> bool {
         let options = &self.facts.options;
@@ -92,34 +129,40 @@ pub fn blocked(scope: &Scope<'_>, session: i16) -> Option<Blocked> {
         let by = row.blockers.first().and_then(|number| session_id(*number));
         return Some(Blocked { by, resource });
     }
-    let by = session_id(locks.row_blocker(number)?)?;
-    Some(Blocked { by: Some(by), resource: format!("XACT: session {by}") })
+    let wait = locks.row_wait(number)?;
+    let by = session_id(wait.session)?;
+    let place = wait.row.and_then(|(table, row)| LockedRow::find(scope, table, row));
+    let resource = place.map_or_else(|| format!("XACT: session {by}"), |row| row.wait_resource());
+    Some(Blocked { by: Some(by), resource })
 }
 
 /// Returns the sessions of the instance, ordered by id.
 pub fn session_rows(scope: &Scope<'_>) -> Vec<SessionRow> {
-    let catalog = &scope.session.catalog;
+    session_rows_where(scope, |_| true)
+}
+
+/// As [`session_rows`], of the sessions that `is` selects.
+pub(crate) fn session_rows_where(
+    scope: &Scope<'_>,
+    is: impl Fn(&SessionCard) -> bool,
+) -> Vec<SessionRow> {
+    let session = scope.session;
     let row = |card: Arc<SessionCard>| {
-        let mut facts = card.facts();
-        if card.id == scope.session.connection.id {
-            // Options are published at the end of a request; the session itself sees its own at
-            // once.
-            facts.options.clone_from(&scope.session.options);
-            facts.database = Arc::clone(&scope.session.identity.database);
-        }
-        let login = catalog.logins.get(&Name::new(&card.login));
+        let is_own = card.id == session.connection.id;
+        let own = || (session.options.clone(), Arc::clone(&session.identity.database));
+        let facts =
+            ShownFacts { card: Arc::clone(&card), own: is_own.then(own), copied: OnceCell::new() };
         SessionRow {
-            sid: login.map(|l| l.sid.clone()).unwrap_or_default(),
-            database_id: catalog.database(&facts.database).map_or(0, |d| d.id),
             spent: card.books.spent().into(),
             facts,
             card,
+            catalog: Arc::clone(&session.catalog),
         }
     };
-    let session = scope.session;
     // A login without VIEW SERVER STATE sees its own session only.
     let seen = |card: &Arc<SessionCard>| {
-        card.id == session.connection.id || session.identity.rights.views_server_state()
+        is(card)
+            && (card.id == session.connection.id || session.identity.rights.views_server_state())
     };
     session.instance.sessions.cards().into_iter().filter(seen).map(row).collect()
 }

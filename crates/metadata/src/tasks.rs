@@ -13,9 +13,10 @@ use storage::lock::{LockMode, LockRow, LockStatus};
 use types::Value;
 
 use super::column::binary;
+use crate::locked_row::LockedRow;
 use crate::view::Scope;
 use ::session::instance::SessionCard;
-use ::session::session_id;
+use ::session::{session_id, session_number};
 
 /// A thread, with the session that it works for.
 pub struct TaskRow {
@@ -111,12 +112,13 @@ pub fn ms_ticks(ticks: u64) -> u64 {
 pub fn thread_rows(scope: &Scope<'_>) -> Vec<TaskRow> {
     let instance = &scope.session.instance;
     let cards = instance.sessions.cards();
-    let schedulers = instance.machine.schedulers();
     let row = |activity: Arc<Activity>| {
         let id = activity.work().and_then(session_id);
-        let card = cards.iter().find(|card| Some(card.id) == id).cloned();
+        // They are in the order of their ids.
+        let place = id.and_then(|id| cards.binary_search_by_key(&id, |card| card.id).ok());
+        let card = place.map(|place| Arc::clone(&cards[place]));
         let scheduler = match activity.role() {
-            Role::Worker(id) => schedulers.iter().find(|s| s.id == id).map(|s| s.address),
+            Role::Worker(id) => instance.machine.scheduler_address(id),
             Role::Background => None,
         };
         TaskRow { activity, card, scheduler }
@@ -160,11 +162,10 @@ pub fn waiting_rows(scope: &Scope<'_>) -> Vec<WaitingRow> {
     let mut rows = Vec::new();
     for task in &tasks {
         if let Some(waiting) = task.activity.waiting() {
-            rows.extend(rows_of(task, waiting, &tasks, &locks));
+            rows.extend(rows_of(scope, (task, waiting), &tasks, &locks));
         }
     }
-    let schedulers = scope.session.instance.machine.schedulers();
-    rows.extend(schedulers.iter().flat_map(|scheduler| &scheduler.queued_since).map(queued_row));
+    rows.extend(scope.session.instance.machine.queued_since().iter().map(queued_row));
     rows
 }
 
@@ -185,8 +186,8 @@ fn queued_row(since: &u64) -> WaitingRow {
 }
 
 fn rows_of(
-    task: &TaskRow,
-    waiting: Waiting,
+    scope: &Scope<'_>,
+    (task, waiting): (&TaskRow, Waiting),
     tasks: &[TaskRow],
     locks: &[LockRow],
 ) -> Vec<WaitingRow> {
@@ -198,7 +199,7 @@ fn rows_of(
         Some(lock) => lock.blockers.iter().map(|number| session_id(*number)).collect(),
         None => vec![blocker(&waiting, tasks)],
     };
-    let description = lock.map(describe).or_else(|| describe_row(&waiting));
+    let description = lock.map(describe).or_else(|| describe_row(scope, task, &waiting));
     let row = |blocking_session: Option<i16>| {
         let leads = |t: &&TaskRow| t.exec_context_id() == 0;
         let other =
@@ -244,10 +245,17 @@ fn describe(lock: &LockRow) -> String {
     )
 }
 
-/// Describes a row lock: the wait is for the transaction that has written the row.
-fn describe_row(waiting: &Waiting) -> Option<String> {
+/// Describes a row lock: by the row, or, where that is not known, by the transaction that has it.
+fn describe_row(scope: &Scope<'_>, task: &TaskRow, waiting: &Waiting) -> Option<String> {
     let Some(Blocker::Work(number)) = waiting.blocker else { return None };
     let session = session_id(number)?;
     let mode = LockMode::Exclusive.short_name();
+    let locks = scope.session.instance.store.locks();
+    let wait = task.session_id().and_then(|id| locks.row_wait(session_number(id)));
+    if let Some((table, row)) = wait.and_then(|wait| wait.row)
+        && let Some(row) = LockedRow::find(scope, table, row)
+    {
+        return Some(row.description(waiting.address, mode));
+    }
     Some(format!("xactlock session={session} id=lock{:x} mode={mode}", waiting.address))
 }

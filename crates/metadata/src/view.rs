@@ -32,6 +32,8 @@ pub struct Scope<'a> {
     pub database: &'a Database,
     /// Arguments of a table function.
     pub arguments: &'a [Value],
+    /// Ordinals of the columns that are read: [`crate::column::rows_needed`] computes no others.
+    pub needed: &'a [u16],
 }
 
 impl plan::view::SystemView for SystemView {
@@ -51,9 +53,9 @@ impl plan::view::SystemView for SystemView {
         self.arity
     }
 
-    fn read(&self, session: &dyn Any, database: &str, arguments: &[Value]) -> Rows {
+    fn read(&self, session: &dyn Any, database: &str, arguments: &[Value], needed: &[u16]) -> Rows {
         let session = session.downcast_ref().expect("the engine's sessions are of one type");
-        self.read(session, database, arguments)
+        self.read(session, database, arguments, needed)
     }
 }
 
@@ -62,7 +64,13 @@ impl SystemView {
     ///
     /// # Errors
     /// The errors of definitions that are bound to be shown (columns of views).
-    pub fn read(&self, session: &SessionState, database: &str, arguments: &[Value]) -> Rows {
+    pub fn read(
+        &self,
+        session: &SessionState,
+        database: &str,
+        arguments: &[Value],
+        needed: &[u16],
+    ) -> Rows {
         // Views of the server's own state are charged to the reading session, as observation.
         let of_itself = self.name.starts_with("dm_") || self.name.starts_with("fn_");
         let observe = move || {
@@ -73,11 +81,11 @@ impl SystemView {
         let rows = match session.catalog.database(database) {
             // These require a permission on the whole server or database, so rows are not filtered.
             Some(database) if self.name.starts_with("dm_") => {
-                (self.rows)(&Scope { session, database, arguments })
+                (self.rows)(&Scope { session, database, arguments, needed })
             }
             Some(database) => {
                 let seen = session.sees(database);
-                (self.rows)(&Scope { session, database: &seen, arguments })
+                (self.rows)(&Scope { session, database: &seen, arguments, needed })
             }
             None => Ok(RowSet::default()),
         };

@@ -70,11 +70,12 @@ pub trait SystemView: Debug + Sync {
     fn arity(&self) -> u8;
 
     /// Computes the rows as a database shows them to a session; none if the database is gone.
-    /// `session` is the engine's session type.
+    /// `session` is the engine's session type. `needed` has the ordinals of the columns
+    /// that are read: the others may be NULL.
     ///
     /// # Errors
     /// Errors of definitions that must be bound to be shown (columns of views).
-    fn read(&self, session: &dyn Any, database: &str, arguments: &[Value]) -> Rows;
+    fn read(&self, session: &dyn Any, database: &str, arguments: &[Value], needed: &[u16]) -> Rows;
 }
 
 /// The schema by which [`Library::view`] finds the tables of msdb; no text can name it.

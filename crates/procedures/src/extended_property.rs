@@ -141,7 +141,9 @@ fn target(
     let names: Vec<&str> = levels.iter().filter_map(|level| level.name.as_deref()).collect();
     let shown = if names.is_empty() { "object specified".to_owned() } else { names.join(".") };
     let found = match cx.session.catalog.database(&database) {
-        Some(of) => find(&Scope { session: cx.session, database: of, arguments: &[] }, &levels),
+        Some(of) => {
+            find(&Scope { session: cx.session, database: of, arguments: &[], needed: &[] }, &levels)
+        }
         None => return Err(Msg::DatabaseNotFound(&database).into()),
     };
     let securable = found.first().map(Found::securable);

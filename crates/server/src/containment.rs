@@ -23,6 +23,7 @@ pub(crate) fn server() -> Server {
     let options = Options {
         address: IpAddr::from(Ipv4Addr::LOCALHOST),
         port: 0,
+        admin_port: None,
         socket: None,
         sa_password: crate::options::Password::Given(PASSWORD.to_owned()),
         data: None,

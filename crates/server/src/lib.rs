@@ -26,7 +26,7 @@ mod tls;
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -43,8 +43,8 @@ use storage::{Store, StoreOptions};
 
 use banner::Coordinates;
 use connection::Connection;
-use options::{Options, Password};
-use shared::{Seats, Shared};
+use options::{AdminPort, Options, Password};
+use shared::{ADMIN_DOORS_MAX, ADMINS_MAX, Door, Seats, Shared};
 
 pub use tls::random_password;
 
@@ -70,6 +70,8 @@ pub struct Server {
     machine: Arc<Machine>,
     shared: Arc<Shared>,
     address: SocketAddr,
+    /// The port of the dedicated admin connection.
+    admin_port: Option<u16>,
     /// The UNIX socket that it listens on as well; its file goes when the server stops.
     socket: Option<SocketFile>,
     sa_password: String,
@@ -89,6 +91,7 @@ impl Server {
         let listener = listen(SocketAddr::new(options.address, options.port))?;
         let address = listener.local_address().map_err(|error| format!("the address: {error}"))?;
         let local = options.socket.as_deref().map(listen_at).transpose()?;
+        let admin = options.admin_port.map(listen_for_admin).transpose()?.flatten();
         memory::set_limit_bytes(options.memory_max);
         let model = memory::set_model(options.memory_model, options.memory_max);
         let memory_lost =
@@ -106,20 +109,28 @@ impl Server {
         let recovery = Recovery::of(options)?;
         let is_first = recovery.as_ref().is_none_or(Recovery::is_first);
         let shared = Arc::new(shared(options, &machine)?);
-        accept(&machine, listener, &shared)
-            .map_err(|error| format!("the listener cannot be started: {error}"))?;
-        let socket =
-            local.map(|(listener, file)| accept(&machine, listener, &shared).map(|()| file));
-        let socket = socket
-            .transpose()
-            .map_err(|error| format!("the listener of the socket cannot be started: {error}"))?;
+        let begin = |listener, door, name: &str| {
+            accept(&machine, listener, &shared, door)
+                .map_err(|error| format!("{name} cannot be started: {error}"))
+        };
+        begin(listener, Door::Clients, "the listener")?;
+        let socket = local.map(|(listener, file)| {
+            begin(listener, Door::Clients, "the listener of the socket").map(|()| file)
+        });
+        let socket = socket.transpose()?;
+        let admin_port = admin.as_ref().map(|(_, port)| *port);
+        let listening = admin.map(|(listener, _)| {
+            begin(listener, Door::Admin, "the listener of the dedicated admin connection")
+        });
+        listening.transpose()?;
         let data = open(&shared, recovery, &options.sa_password)?;
         shared.startup.end();
         let sa_password = match &options.sa_password {
             Password::Random(_) if !is_first => "<the password of the first start>".to_owned(),
             known => known.text().to_owned(),
         };
-        let server = Self { machine, shared, address, socket, sa_password, data, memory_lost };
+        let server =
+            Self { machine, shared, address, admin_port, socket, sa_password, data, memory_lost };
         server.keep_start();
         Ok(server)
     }
@@ -138,6 +149,11 @@ impl Server {
         if let Some(SocketFile(path)) = &self.socket {
             lines.push(format!("Server is listening on [ {} ].", path.display()));
         }
+        if let Some(port) = self.admin_port {
+            lines.push(format!(
+                "Dedicated admin connection support was established for listening locally on port {port}."
+            ));
+        }
         lines.push(
             "SQL Server is now ready for client connections. This is an informational message; no user action is required."
                 .to_owned(),
@@ -148,6 +164,11 @@ impl Server {
     /// Returns the address it listens on.
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns the port of the dedicated admin connection, on the loopback address.
+    pub const fn admin_port(&self) -> Option<u16> {
+        self.admin_port
     }
 
     /// Registers the calling thread in the ledger under this name: the process's first thread,
@@ -218,8 +239,8 @@ impl Server {
         }));
     }
 
-    /// Stops: accepts no more connections and requests, and lets those in progress finish, unless
-    /// SHUTDOWN WITH NOWAIT was the reason.
+    /// Stops: accepts no more connections and requests, ends those that wait in WAITFOR, and lets the
+    /// others in progress finish, unless SHUTDOWN WITH NOWAIT was the reason.
     pub fn stop(mut self) {
         // Later clients learn at once that no server listens.
         drop(self.socket.take());
@@ -227,7 +248,9 @@ impl Server {
             Shutdown::Orderly => self.shared.limits.shutdown_timeout,
             Shutdown::AtOnce => Duration::ZERO,
         };
-        match self.machine.stop(grace) {
+        // WAITFOR lets time pass: what comes behind it would not finish in time.
+        let instance = &self.shared.instance;
+        match self.machine.stop_with(grace, || instance.end_pauses()) {
             StopOutcome::Clean => {}
             StopOutcome::Abandoned(requests) => {
                 log::line(&format_args!("{requests} requests did not end in time"));
@@ -255,6 +278,24 @@ fn listen(address: SocketAddr) -> Result<Listener, String> {
         // A foreign type: any other system error.
         _ => format!("{address}: {error}"),
     })
+}
+
+/// Listens for the dedicated admin connection, on this machine only. `None` if the usual port is
+/// taken: the server is of use without it.
+fn listen_for_admin(port: AdminPort) -> Result<Option<(Listener, u16)>, String> {
+    let at = |port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
+    let listener = match port {
+        AdminPort::Given(port) => listen(at(port))?,
+        AdminPort::Usual(port) => match listen(at(port)) {
+            Ok(listener) => listener,
+            Err(why) => {
+                log::line(&format_args!("No dedicated admin connection: {why}"));
+                return Ok(None);
+            }
+        },
+    };
+    let address = listener.local_address().map_err(|error| format!("the address: {error}"))?;
+    Ok(Some((listener, address.port())))
 }
 
 /// The file of a UNIX socket, removed when dropped.
@@ -397,6 +438,8 @@ fn shared(options: &Options, machine: &Arc<Machine>) -> Result<Shared, String> {
         server_name: machine_name,
         client_log: log::ClientLog::default(),
         seats: Seats::new(options.limits.connections_max),
+        admin_doors: Seats::new(ADMIN_DOORS_MAX),
+        admins: Seats::new(ADMINS_MAX),
     })
 }
 
@@ -458,14 +501,19 @@ fn open(
     Ok(data)
 }
 
-fn accept(machine: &Machine, listener: Listener, shared: &Arc<Shared>) -> io::Result<()> {
+fn accept(
+    machine: &Machine,
+    listener: Listener,
+    shared: &Arc<Shared>,
+    door: Door,
+) -> io::Result<()> {
     let shared = Arc::clone(shared);
     machine.listen(listener, move |socket, client| {
-        let Some(seat) = shared.seats.take() else {
+        let Some(seat) = shared.seats_of(door).take() else {
             shared.client_log.line(&client, &"Too many connections; this one is closed");
             return None;
         };
-        match Connection::adopt(&shared, seat, socket, client) {
+        match Connection::adopt(&shared, (seat, door), socket, client) {
             Ok(connection) => Some(connection),
             Err(error) => {
                 shared.client_log.line(&client, &error);

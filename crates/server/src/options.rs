@@ -101,6 +101,15 @@ pub struct Data {
     pub keep_schema_only: bool,
 }
 
+/// The port of the dedicated admin connection, on the loopback address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdminPort {
+    /// The operator has chosen it: without it the server does not start. 0 takes a free one.
+    Given(u16),
+    /// It is where clients look: the server goes without it if another program has it.
+    Usual(u16),
+}
+
 /// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -108,6 +117,8 @@ pub struct Options {
     pub address: IpAddr,
     /// The port; 0 takes a free one.
     pub port: u16,
+    /// The port of the dedicated admin connection; `None` for no such connection.
+    pub admin_port: Option<AdminPort>,
     /// The UNIX socket to listen on as well.
     pub socket: Option<PathBuf>,
     /// The password of `sa`.

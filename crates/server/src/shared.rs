@@ -27,6 +27,34 @@ pub(crate) struct Shared {
     pub(crate) client_log: ClientLog,
     /// The count of connections.
     pub(crate) seats: Seats,
+    /// The count of connections to the administrators' port, logged in or not.
+    pub(crate) admin_doors: Seats,
+    /// The count of administrators that have logged in there.
+    pub(crate) admins: Seats,
+}
+
+/// Which listener a client has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// The port or the socket of all clients.
+    Clients,
+    /// The port of the dedicated admin connection: its requests do not wait for a worker.
+    Admin,
+}
+
+/// The number of dedicated admin connections, as in SQL Server.
+pub(crate) const ADMINS_MAX: usize = 1;
+/// Connections to the administrators' port at once, those included that have not logged in.
+pub(crate) const ADMIN_DOORS_MAX: usize = 8;
+
+impl Shared {
+    /// Returns the count of connections that have come to a listener.
+    pub(crate) fn seats_of(&self, door: Door) -> &Seats {
+        match door {
+            Door::Clients => &self.seats,
+            Door::Admin => &self.admin_doors,
+        }
+    }
 }
 
 /// Counts connections, up to a limit.

@@ -85,6 +85,7 @@ fn options() -> Options {
     Options {
         address: Ipv4Addr::LOCALHOST.into(),
         port: 0,
+        admin_port: None,
         socket: None,
         sa_password: Password::Given(PASSWORD.to_owned()),
         data: None,
@@ -105,7 +106,7 @@ fn options() -> Options {
 fn serve(machine: &Machine, shared: &Arc<Shared>) -> SocketAddr {
     let listener = listen((Ipv4Addr::LOCALHOST, 0).into()).expect("a free port");
     let address = listener.local_address().expect("it has an address");
-    accept(machine, listener, shared).expect("it listens");
+    accept(machine, listener, shared, Door::Clients).expect("it listens");
     address
 }
 

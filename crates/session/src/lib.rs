@@ -93,6 +93,8 @@ pub struct ClientInfo {
     pub packet_size: u32,
     /// How the client reaches the server.
     pub transport: Transport,
+    /// Whether it came through the port of the dedicated admin connection.
+    pub is_admin: bool,
     /// Address of the client: host and port; an empty host over a UNIX socket.
     pub address: (String, u16),
     /// Address that it connected to: host and port; an empty host over a UNIX socket.
@@ -103,6 +105,13 @@ pub struct ClientInfo {
     pub odbc: bool,
     /// Counts of reads and writes on the connection.
     pub traffic: Arc<Traffic>,
+}
+
+impl ClientInfo {
+    /// Returns the `endpoint_id` that it connected to, as `sys.endpoints` has it.
+    pub const fn endpoint(&self) -> i32 {
+        if self.is_admin { 1 } else { 4 }
+    }
 }
 
 /// Counts of a connection. Written by the thread that serves it; only one does at a time. Aligned to

@@ -60,6 +60,8 @@ pub enum Cause {
     Checkpoints,
     /// Many more requests come than before.
     WorkloadSpike,
+    /// All workers wait, and tasks wait for one.
+    WorkerThreads,
     /// Other processes take the machine's CPUs.
     CpuElsewhere,
     /// The server does not answer questions about itself in time.
@@ -68,7 +70,7 @@ pub enum Cause {
 
 impl Cause {
     /// Every cause, in the order of its discriminants.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::IdleBlocker,
         Self::Deadlocks,
         Self::ApplicationLock,
@@ -97,6 +99,7 @@ impl Cause {
         Self::Restore,
         Self::Checkpoints,
         Self::WorkloadSpike,
+        Self::WorkerThreads,
         Self::CpuElsewhere,
         Self::LateAnswers,
     ];
@@ -448,16 +451,28 @@ const ENTRIES: [Entry; Cause::ALL.len()] = [
     Entry {
         name: "workload-spike",
         group: "Clients",
-        finding: "Many more requests come than before, and the CPUs are the limit",
-        evidence: "SELECT from_time, to_time, occurrences AS answers \
+        finding: "Many more requests come than before, and the CPUs are busy with them",
+        evidence: "SELECT from_time, to_time, occurrences AS requests \
             FROM sys.fn_time_ledger(DATEADD(second, -600, SYSDATETIME()), \
-            DATEADD(second, -30, SYSDATETIME())) WHERE category = N'kernel' AND name = N'send' \
+            DATEADD(second, -30, SYSDATETIME())) WHERE category = N'kernel' AND name = N'recv' \
             UNION ALL SELECT from_time, to_time, occurrences \
             FROM sys.fn_time_ledger(DATEADD(second, -30, SYSDATETIME()), NULL) \
-            WHERE category = N'kernel' AND name = N'send';",
+            WHERE category = N'kernel' AND name = N'recv';",
         advice: "Find the clients that send them (sys.dm_exec_sessions by program and host), limit \
             their number, or give the server more CPUs.",
-        check: "The rate of answers in the evidence is as before.",
+        check: "The rate of requests in the evidence is as before.",
+    },
+    Entry {
+        name: "worker-threads",
+        group: "Connections",
+        finding: "All worker threads that the server may have wait, and requests wait for one",
+        evidence: "SELECT wait_type, COUNT(*) AS tasks, MAX(wait_duration_ms) AS longest_ms \
+            FROM sys.dm_os_waiting_tasks WHERE session_id > 50 OR wait_type = 'THREADPOOL' \
+            GROUP BY wait_type ORDER BY tasks DESC;",
+        advice: "A request that waits keeps its worker: let clients wait between two requests \
+            instead of in WAITFOR, and end what the others wait for. The dedicated admin connection \
+            (-S admin:HOST) is answered all the time.",
+        check: "The evidence shows no THREADPOOL.",
     },
     Entry {
         name: "cpu-elsewhere",

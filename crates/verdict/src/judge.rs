@@ -5,7 +5,10 @@ use std::fmt::Write;
 
 use crate::cause::Cause;
 use crate::recording::{Recording, Server};
-use crate::rules::{Candidate, Facts, SCORE_MIN, candidates, has_full_cpus, late_answers};
+use crate::rules::{
+    Candidate, Facts, SCORE_MIN, at_work, candidates, does_own_work, has_full_cpus, late_answers,
+    workers,
+};
 use crate::window::{Broken, Group, Window};
 
 /// More unexplained time than this supports no verdict.
@@ -18,9 +21,6 @@ const REQUESTS_MIN: f64 = 0.5;
 const ELSEWHERE_MIN: f64 = 0.5;
 /// And if at least this number of threads with work wait for them, on average.
 const ELSEWHERE_ACTIVE_MIN: f64 = 0.2;
-/// A server does its requests' own work if at least this number of them per scheduler are on a CPU
-/// or ready for one: the others wait for their clients.
-const OWN_WORK_MIN: f64 = 0.5;
 /// More errors per request than this are worth a warning, and more per second.
 const ERRORS_MIN: (f64, f64) = (0.05, 1.0);
 /// How many causes are named as ruled out.
@@ -107,7 +107,8 @@ pub fn judge(recording: &Recording) -> Verdict {
         window.requests.mean >= REQUESTS_MIN || facts.work >= BUSY_MIN * window.schedulers.max(1.0);
     let all = match has_work {
         true => candidates(&facts),
-        false => late_answers(&facts).into_iter().collect(),
+        // Requests that wait for a worker do no work.
+        false => workers(&facts).into_iter().chain(late_answers(&facts)).collect(),
     };
     let ruled_out = ruled_out(&all);
     let findings = findings(&window, &all);
@@ -307,11 +308,11 @@ fn health(window: &Window) -> String {
         return format!("Nothing to diagnose: {what}. Run this while it is slow, or for longer.");
     }
     let facts = Facts::new(window);
-    // Requests that run all the time are not waited for.
-    let at_once = facts.cpu + crate::rules::waiting_for_cpus(window);
     let limit = if has_full_cpus(&facts) {
         "its CPUs are the limit, and they do the statements' own work".to_owned()
-    } else if at_once >= OWN_WORK_MIN * window.schedulers.max(1.0) {
+    } else if does_own_work(&facts) {
+        // Requests that run all the time are not waited for.
+        let at_once = at_work(&facts);
         format!(
             "{at_once:.1} of them are at work at a time, on {:.0} schedulers: their own work is \
              what they take",

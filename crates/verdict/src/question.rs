@@ -173,6 +173,8 @@ pub const COUNTERS: &str = "SELECT RTRIM(counter_name), cntr_value \
     N'Granted Workspace Memory (KB)', N'Memory Grants Pending', N'Memory Grants Refused/sec', N'Errors/sec', N'Out-of-Memory Errors/sec', \
     N'Log Flushes/sec', N'Total Server Memory (KB)', \
     N'Target Server Memory (KB)', N'User Connections') \
+    UNION ALL SELECT N'Worker Waits', COUNT(*) FROM sys.dm_os_waiting_tasks \
+    WHERE wait_type = N'THREADPOOL' \
     UNION ALL SELECT N'Log waits', waiting_tasks_count FROM sys.dm_os_wait_stats \
     WHERE wait_type = N'WRITELOG' \
     UNION ALL SELECT N'Log wait ms', wait_time_ms FROM sys.dm_os_wait_stats \
@@ -203,13 +205,13 @@ pub const WAITERS: &str = "SELECT TOP (500) w.session_id, w.wait_type, w.wait_du
     WHERE w.session_id IS NOT NULL AND w.session_id <> @@SPID AND w.wait_type LIKE N'LCK%';";
 
 /// One span of [`HISTORY`]: begin and end, in seconds before now.
-macro_rules! answers {
+macro_rules! received {
     ($name:literal, $from:literal, $to:literal) => {
         concat!(
             "SELECT N'",
             $name,
             "', DATEDIFF(millisecond, MIN(from_time), MIN(to_time)), \
-             SUM(CASE WHEN category = N'kernel' AND name = N'send' THEN occurrences ELSE 0 END) \
+             SUM(CASE WHEN category = N'kernel' AND name = N'recv' THEN occurrences ELSE 0 END) \
              FROM sys.fn_time_ledger(DATEADD(second, -",
             $from,
             ", SYSDATETIME()), DATEADD(second, -",
@@ -219,12 +221,12 @@ macro_rules! answers {
     };
 }
 
-/// Columns: span of time before now, its milliseconds, answers sent in it.
+/// Columns: span of time before now, its milliseconds, requests received in it.
 pub const HISTORY: &str = concat!(
-    answers!("the hour before", "3600", "600"),
+    received!("the hour before", "3600", "600"),
     " UNION ALL ",
-    answers!("the ten minutes before", "600", "30"),
+    received!("the ten minutes before", "600", "30"),
     " UNION ALL ",
-    answers!("the half minute before", "30", "6"),
+    received!("the half minute before", "30", "6"),
     ";"
 );

@@ -30,9 +30,15 @@ pub(crate) const SCORE_MIN: f64 = 0.10;
 
 /// A server that has used this part of its limit may return memory because of it.
 const NEAR_LIMIT: f64 = 0.4;
+/// Memory that goes and comes more often than this per second, for this share of the work, is a
+/// finding by its count. What the trimmer returns does not come back within a look.
+const CHURN_MIN: (f64, f64) = (20.0, 0.03);
 /// Fewer waiting threads than this, on average, are no queue.
 const WAITING_MIN: f64 = 0.05;
 
+/// A server does its requests' own work if at least this number of them per scheduler are on a CPU
+/// or ready for one.
+const OWN_WORK_MIN: f64 = 0.5;
 /// Fewer threads than this on a CPU or in the queue for one, on average, are no load.
 const QUEUE_MIN: f64 = 0.5;
 
@@ -103,6 +109,7 @@ const RULES: &[Rule] = &[
     checkpoints,
     spike,
     elsewhere,
+    workers,
     late_answers,
 ];
 
@@ -135,8 +142,11 @@ fn locks(facts: &Facts<'_>) -> Option<Candidate> {
     if let Some(blocker) = window.blockers.first() {
         let last = shortened(&blocker.text);
         details.push(format!("in the way: {}, last statement: {last}", blocker.from));
-        if !blocker.resource.is_empty() {
-            details.push(format!("resource: {}", shortened(&blocker.resource)));
+        // Behind the form that SQL Server has, Clearway names the row.
+        match blocker.resource.split_once(" of ") {
+            Some((_, row)) => details.push(format!("the row: {}", shortened(row))),
+            None if blocker.resource.is_empty() => {}
+            None => details.push(format!("resource: {}", shortened(&blocker.resource))),
         }
     }
     let (waiters, of_applications) = window.waiters;
@@ -218,7 +228,11 @@ fn allocations(facts: &Facts<'_>) -> Option<Candidate> {
         false if used > NEAR_LIMIT * limit && limit > 0.0 => Cause::MemoryLimit,
         false => Cause::Decommit,
     };
-    Some(facts.found(cause, kernel, 0.0, details))
+    // Memory that comes back as often as it goes is no trimming of what is not needed.
+    let again = returns.min(window.kernel_entries("page_populate"));
+    let is_churn = cause == Cause::Decommit && again > CHURN_MIN.0;
+    let extra = if is_churn && facts.share(kernel) >= CHURN_MIN.1 { SCORE_MIN } else { 0.0 };
+    Some(facts.found(cause, kernel, extra, details))
 }
 
 /// Compilation, and why: temporary tables, definitions that change, or texts that differ.
@@ -406,8 +420,10 @@ fn events(facts: &Facts<'_>) -> Option<Candidate> {
 }
 
 fn log(facts: &Facts<'_>) -> Option<Candidate> {
-    // A good device takes a millisecond or two.
-    const SLOW_MS: f64 = 10.0;
+    // A good device takes a millisecond or two. Where CPUs are short, the log's thread waits for one
+    // as well.
+    const SLOW_MS: f64 = 2.5;
+    const SLOW_ON_BUSY_CPUS_MS: f64 = 10.0;
     let window = facts.window;
     // A backup makes what it has copied durable: its waits for the log are its own.
     let active = (window.of(Group::Log) - window.upkeep_log).max(0.0);
@@ -420,7 +436,9 @@ fn log(facts: &Facts<'_>) -> Option<Candidate> {
     let found = facts.found(Cause::LogDevice, active, 0.0, details);
     // An answer that is held until it is durable has no thread in that time: only its client waits.
     let held = (ms / 1e3 - window.named("WRITELOG") - window.upkeep_log).max(0.0);
-    if each_ms < SLOW_MS || held < WAITING_MIN {
+    let is_short = window.of(Group::SchedulerQueue) + waiting_for_cpus(window) > facts.cpu;
+    let slow_ms = if is_short { SLOW_ON_BUSY_CPUS_MS } else { SLOW_MS };
+    if each_ms < slow_ms || held < WAITING_MIN {
         return Some(found);
     }
     let score = (active + held) / (facts.work + held).max(f64::EPSILON);
@@ -514,20 +532,21 @@ fn checkpoints(facts: &Facts<'_>) -> Option<Candidate> {
     upkeep(facts, Cause::Checkpoints, facts.window.upkeep[2])
 }
 
-/// Several times the requests of before, on a server whose CPUs are the limit.
+/// Several times the requests of before, on a server that is busy with them. Requests are counted by
+/// what was received: several answers may leave in one call.
 fn spike(facts: &Facts<'_>) -> Option<Candidate> {
     const TIMES: f64 = 3.0;
     let window = facts.window;
-    let (now, before) = &window.answers;
+    let (now, before) = &window.received;
     // A server that was idle before has no usual load.
     let (span, rate) = before
         .iter()
         .filter(|(_, rate)| *rate >= 1.0 && *now >= TIMES * rate)
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
-    if !has_full_cpus(facts) {
+    if !has_full_cpus(facts) && !does_own_work(facts) {
         return None;
     }
-    let details = vec![format!("{now:.0} answers per second; {rate:.0} in {span}")];
+    let details = vec![format!("{now:.0} requests received per second; {rate:.0} in {span}")];
     let active = facts.work * (1.0 - rate / now);
     Some(facts.found(Cause::WorkloadSpike, active, 0.0, details))
 }
@@ -539,6 +558,34 @@ pub(crate) fn has_full_cpus(facts: &Facts<'_>) -> bool {
     let queue = window.of(Group::SchedulerQueue) + waiting_for_cpus(window);
     let is_queue = queue > facts.cpu && queue + facts.cpu >= QUEUE_MIN;
     is_queue || facts.cpu / window.schedulers.max(1.0) > 0.8
+}
+
+/// Requests at once that are on a CPU or ready for one: the others wait for their clients.
+pub(crate) fn at_work(facts: &Facts<'_>) -> f64 {
+    facts.cpu + waiting_for_cpus(facts.window)
+}
+
+/// Whether the requests' own work is the limit.
+pub(crate) fn does_own_work(facts: &Facts<'_>) -> bool {
+    at_work(facts) >= OWN_WORK_MIN * facts.window.schedulers.max(1.0)
+}
+
+/// Tasks that wait for a worker: the limit of workers is reached, and all of them wait.
+pub(crate) fn workers(facts: &Facts<'_>) -> Option<Candidate> {
+    let window = facts.window;
+    let queued = window.queued;
+    if queued < WAITING_MIN {
+        return None;
+    }
+    let (pausing, waiting) = window.pausing;
+    let details = vec![
+        format!("{queued:.1} tasks wait for a worker, on average"),
+        format!("{pausing:.0} of {waiting:.0} requests that wait are in WAITFOR"),
+    ];
+    // Where they wait for something else, that is what is wrong, and the queue comes of it.
+    let score = if pausing * 2.0 > waiting { 1.0 } else { SCORE_MIN };
+    let price = Some(format!("{queued:.1} tasks wait for a worker all the time"));
+    Some(Candidate { cause: Cause::WorkerThreads, active: queued, score, details, price })
 }
 
 /// Ready without a CPU of the machine: only threads that had something to do.
@@ -567,12 +614,7 @@ pub(crate) fn late_answers(facts: &Facts<'_>) -> Option<Candidate> {
 /// Seconds per second in which threads with work had no CPU of the machine. A thread that was woken
 /// from a poll had work if a request had come: as many of them as there were receives.
 pub(crate) fn waiting_for_cpus(window: &Window) -> f64 {
-    let entries = |name: &str| {
-        let of = window.parts.iter();
-        let of = of.filter(|part| part.category == Category::Kernel && part.name == name);
-        of.map(|part| part.entries).sum::<f64>()
-    };
-    let (received, polled) = (entries("recv"), entries("poll"));
+    let (received, polled) = (window.kernel_entries("recv"), window.kernel_entries("poll"));
     let with_request = if polled > 0.0 { (received / polled).min(1.0) } else { 0.0 };
     let of = |is_poll: bool| {
         window.sum(|part| part.category == Category::Runnable && (part.name == "poll") == is_poll)

@@ -242,8 +242,12 @@ pub struct Window {
     pub(crate) upkeep: [f64; 3],
     /// How many of those waited for the log, on average over the readings.
     pub(crate) upkeep_log: f64,
-    /// Answers sent per second, and in spans of time before, by name.
-    pub(crate) answers: (f64, Vec<(String, f64)>),
+    /// Requests received per second, and in spans of time before, by name.
+    pub(crate) received: (f64, Vec<(String, f64)>),
+    /// Tasks that wait for a worker, on average over the readings.
+    pub(crate) queued: f64,
+    /// Requests seen waiting, on average over the readings: those in WAITFOR, and all.
+    pub(crate) pausing: (f64, f64),
     /// CPU seconds per second that this tool's own session used.
     pub own: f64,
     /// Lines of the environment: name, value at the end, growth, warning.
@@ -303,7 +307,8 @@ impl Window {
         }
         window.own = float(last.clock.own_cpu_ms.saturating_sub(first.clock.own_cpu_ms)) / 1e3;
         window.own /= seconds.max(1e-9);
-        window.answers = (window.entries("send"), history(first));
+        window.received = (window.kernel_entries("recv"), history(first));
+        window.queued = average(recording, "Worker Waits");
         window.events = events(recording, seconds);
         window.environment = environment(recording);
         window.late = recording.late.iter().map(|(what, times)| (what.view(), *times)).collect();
@@ -331,9 +336,10 @@ impl Window {
         self.sum(|part| part.name == name)
     }
 
-    /// Returns how often a second leaves of this name were entered.
-    pub(crate) fn entries(&self, name: &str) -> f64 {
-        self.parts.iter().filter(|part| part.name == name).map(|part| part.entries).sum()
+    /// Returns how often a second a system call was made.
+    pub(crate) fn kernel_entries(&self, name: &str) -> f64 {
+        let of = |part: &&Part| part.category == Category::Kernel && part.name == name;
+        self.parts.iter().filter(of).map(|part| part.entries).sum()
     }
 
     /// Returns the growth per second of a counter.
@@ -409,6 +415,10 @@ impl Window {
                 let of_log = requests.iter().filter(is_it).filter(waits);
                 self.upkeep_log += of_log.map(|_| 1.0).sum::<f64>();
             }
+            for row in requests.iter().filter(|row| !row.text(4).is_empty()) {
+                self.pausing.0 += f64::from(u8::from(Group::of_wait(row.text(4)) == Group::Pauses));
+                self.pausing.1 += 1.0;
+            }
             for row in requests.iter().filter(|row| row.text(4) == "ASYNC_NETWORK_IO") {
                 self.unread.insert(from_of(row));
             }
@@ -442,6 +452,7 @@ impl Window {
         let readings = float(self.changing.1.max(1));
         self.upkeep = self.upkeep.map(|seen| seen / readings);
         self.upkeep_log /= readings;
+        self.pausing = (self.pausing.0 / readings, self.pausing.1 / readings);
         self.blockers = blockers.into_values().collect();
         self.blockers.sort_by_key(|blocker| std::cmp::Reverse(blocker.waiters));
     }
@@ -585,7 +596,7 @@ pub fn dearest(recording: &Recording) -> Vec<Place> {
     statements.take(COUNT).map(|statement| statement.place).collect()
 }
 
-/// Returns the rates of answers in spans before the first reading, as far as they are known.
+/// Returns the rates of requests in spans before the first reading, as far as they are known.
 fn history(first: &Reading) -> Vec<(String, f64)> {
     // A server that is younger than a span has only a part of it.
     const SPAN_MS_MIN: f64 = 15_000.0;

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use session::instance::Instance;
 use session::{ClientInfo, Transport};
 use types::Value;
 
 use ::plan::stats::ProgramBooks;
 use metadata::column::{
-    Column, DATETIME, GUID, INT, SMALLINT, ascii, binary, col, int, nv, opt, or_null, rows, shape,
-    small, text, unknown, vb, vc,
+    Column, DATETIME, GUID, INT, SMALLINT, ascii, binary, col, int, nv, opt, or_null, rows_needed,
+    shape, small, text, unknown, vb, vc,
 };
 use metadata::sessions::{SessionRow, session_rows};
 use metadata::{Rows, Scope, SystemView};
@@ -16,8 +17,14 @@ use metadata::{Rows, Scope, SystemView};
 /// A session's connection: a row of the view.
 struct ConnectionRow {
     session: SessionRow,
-    /// The program that it ran last, if still cached.
-    recent: Option<Arc<ProgramBooks>>,
+    instance: Arc<Instance>,
+}
+
+impl ConnectionRow {
+    /// Returns the program that it ran last, if still cached.
+    fn recent(&self) -> Option<Arc<ProgramBooks>> {
+        self.instance.statistics.by_serial(self.session.card.live.request_program())
+    }
 }
 
 const COLUMNS: &[Column<ConnectionRow>] = &[
@@ -27,7 +34,7 @@ const COLUMNS: &[Column<ConnectionRow>] = &[
     col("net_transport", nv(40), |r| text(r.session.facts.client.transport.name())),
     opt("protocol_type", nv(40), |_| text("TSQL")),
     opt("protocol_version", INT, |r| Value::Int(r.session.facts.client.tds_version.cast_signed())),
-    opt("endpoint_id", INT, |_| int(4)),
+    opt("endpoint_id", INT, |r| int(r.session.facts.client.endpoint())),
     col("encrypt_option", nv(40), |r| {
         text(if r.session.facts.client.encrypted { "TRUE" } else { "FALSE" })
     }),
@@ -48,7 +55,7 @@ const COLUMNS: &[Column<ConnectionRow>] = &[
     col("connection_id", GUID, |r| r.session.card.connection_id.clone()),
     unknown("parent_connection_id", GUID),
     opt("most_recent_sql_handle", vb(64), |r| {
-        or_null(r.recent.as_ref(), |books| binary(books.sql_handle().bytes()))
+        or_null(r.recent(), |books| binary(books.sql_handle().bytes()))
     }),
 ];
 
@@ -70,10 +77,7 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    let statistics = &scope.session.instance.statistics;
-    let row = |session: SessionRow| {
-        let recent = statistics.by_serial(session.card.live.request_program());
-        ConnectionRow { session, recent }
-    };
-    rows(COLUMNS, session_rows(scope).into_iter().map(row))
+    let instance = &scope.session.instance;
+    let row = |session| ConnectionRow { session, instance: Arc::clone(instance) };
+    rows_needed(scope, COLUMNS, session_rows(scope).into_iter().map(row))
 }

@@ -4,7 +4,7 @@ use types::Value;
 
 use metadata::column::{
     ADDRESS, BIGINT, BIT, Column, DATETIME, GUID, INT, REAL, SMALLINT, SYSNAME, big, bin, binary,
-    bit, col, int, nv, opt, or_null, rows, shape, small, text, unknown, vb,
+    bit, col, int, nv, opt, or_null, rows_needed, shape, small, text, unknown, vb,
 };
 use metadata::requests::{RequestRow, request_rows};
 use metadata::sessions::Switch;
@@ -20,7 +20,7 @@ const COLUMNS: &[Column<RequestRow>] = &[
     opt("statement_start_offset", INT, |r| or_null(r.statement.as_ref(), |s| int(s.start))),
     opt("statement_end_offset", INT, |r| or_null(r.statement.as_ref(), |s| int(s.end))),
     opt("plan_handle", vb(64), |r| or_null(r.books.as_ref(), |b| binary(b.plan_handle().bytes()))),
-    col("database_id", SMALLINT, |r| small(r.session.database_id)),
+    col("database_id", SMALLINT, |r| small(r.session.database_id())),
     col("user_id", INT, |_| int(1)),
     opt("connection_id", GUID, |r| r.session.card.connection_id.clone()),
     opt("blocking_session_id", SMALLINT, RequestRow::blocking),
@@ -92,5 +92,5 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, request_rows(scope))
+    rows_needed(scope, COLUMNS, request_rows(scope))
 }

@@ -4,7 +4,7 @@ use types::Value;
 
 use metadata::column::{
     BIGINT, BIT, Column, DATETIME, INT, SMALLINT, SYSNAME, big, binary, bit, col, int, ms, nv, opt,
-    rows, shape, small, text, text_or_null, unknown, vb,
+    rows_needed, shape, small, text, text_or_null, unknown, vb,
 };
 use metadata::sessions::{SessionRow, Switch, session_rows};
 use metadata::{Rows, Scope, SystemView};
@@ -17,7 +17,7 @@ const COLUMNS: &[Column<SessionRow>] = &[
     opt("host_process_id", INT, |r| int(r.facts.client.process_id)),
     opt("client_version", INT, |r| int(r.facts.client.tds_version >> 28)),
     opt("client_interface_name", nv(32), |r| text_or_null(&r.facts.client.interface_name)),
-    col("security_id", vb(85), |r| binary(&r.sid)),
+    col("security_id", vb(85), |r| binary(r.sid())),
     col("login_name", SYSNAME, |r| text(&r.card.login)),
     opt("nt_domain", SYSNAME, |_| Value::Null),
     opt("nt_user_name", SYSNAME, |_| Value::Null),
@@ -27,7 +27,7 @@ const COLUMNS: &[Column<SessionRow>] = &[
     unknown("memory_usage", INT),
     col("total_scheduled_time", INT, |r| ms(r.spent.scheduled())),
     col("total_elapsed_time", INT, |r| ms(r.spent.elapsed())),
-    col("endpoint_id", INT, |_| int(4)),
+    col("endpoint_id", INT, |r| int(r.facts.client.endpoint())),
     col("last_request_start_time", DATETIME, |r| r.card.last_start()),
     opt("last_request_end_time", DATETIME, |r| r.card.last_end()),
     // Rows are in memory: nothing is read from disk. Writes and logical reads are row versions:
@@ -53,13 +53,13 @@ const COLUMNS: &[Column<SessionRow>] = &[
     col("deadlock_priority", INT, |r| int(r.facts.options.deadlock_priority)),
     col("row_count", BIGINT, |r| big(r.card.rows())),
     col("prev_error", INT, |r| int(r.card.error())),
-    col("original_security_id", vb(85), |r| binary(&r.sid)),
+    col("original_security_id", vb(85), |r| binary(r.sid())),
     col("original_login_name", SYSNAME, |r| text(&r.card.login)),
     unknown("last_successful_logon", DATETIME),
     unknown("last_unsuccessful_logon", DATETIME),
     unknown("unsuccessful_logons", BIGINT),
     col("group_id", INT, |_| int(2)),
-    col("database_id", SMALLINT, |r| small(r.database_id)),
+    col("database_id", SMALLINT, |r| small(r.database_id())),
     opt("authenticating_database_id", INT, |_| int(1)),
     col("open_transaction_count", INT, |r| int(r.card.transactions())),
     col("page_server_reads", BIGINT, |_| big(0)),
@@ -74,5 +74,5 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, session_rows(scope))
+    rows_needed(scope, COLUMNS, session_rows(scope))
 }

@@ -58,7 +58,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     let open = |owner: &Arc<LockOwner>| {
         let id = session_id(owner.session())?;
         let session = sessions.iter().find(|row| row.card.id == id)?;
-        Some(Open { database_id: session.database_id, transaction: owner.transaction()? })
+        Some(Open { database_id: session.database_id(), transaction: owner.transaction()? })
     };
     rows(COLUMNS, scope.session.instance.store.locks().owners().iter().filter_map(open))
 }

@@ -36,9 +36,13 @@ fn read(scope: &Scope<'_>) -> Rows {
     let instance = &scope.session.instance;
     let cards = instance.sessions.cards();
     let open = |owner: &std::sync::Arc<LockOwner>| {
+        // Most sessions have none.
+        let transaction = owner.transaction()?;
         let session = session_id(owner.session())?;
-        let is_running = cards.iter().any(|card| card.id == session && card.is_running());
-        Some(Open { session, transaction: owner.transaction()?, is_running })
+        // They are in the order of their ids.
+        let place = cards.binary_search_by_key(&session, |card| card.id);
+        let is_running = place.is_ok_and(|place| cards[place].is_running());
+        Some(Open { session, transaction, is_running })
     };
     rows(COLUMNS, instance.store.locks().owners().iter().filter_map(open))
 }

@@ -1,26 +1,27 @@
-//! `sys.tcp_endpoints`: the endpoint that clients connect to. Its port is 0: the port belongs to
-//! the server, not to the endpoint.
+//! `sys.tcp_endpoints`: the endpoint that clients connect to, and that of the dedicated admin
+//! connection. Their port is 0: ports belong to the server, not to the endpoint.
 
 use types::Value;
 
+use super::endpoints::name;
 use metadata::column::{
     BIT, Column, INT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text, unknown,
 };
 use metadata::{Rows, Scope, SystemView};
 
-const COLUMNS: &[Column<()>] = &[
-    col("name", SYSNAME, |()| text("TSQL Default TCP")),
-    col("endpoint_id", INT, |()| int(4)),
-    opt("principal_id", INT, |()| int(1)),
-    col("protocol", TINYINT, |()| Value::TinyInt(2)),
-    opt("protocol_desc", nv(60), |()| text("TCP")),
-    col("type", TINYINT, |()| Value::TinyInt(2)),
-    opt("type_desc", nv(60), |()| text("TSQL")),
-    opt("state", TINYINT, |()| Value::TinyInt(0)),
-    opt("state_desc", nv(60), |()| text("STARTED")),
-    col("is_admin_endpoint", BIT, |()| bit(false)),
-    col("port", INT, |()| int(0)),
-    col("is_dynamic_port", BIT, |()| bit(false)),
+const COLUMNS: &[Column<bool>] = &[
+    col("name", SYSNAME, |is_admin| text(name(*is_admin))),
+    col("endpoint_id", INT, |is_admin| int(if *is_admin { 1 } else { 4 })),
+    opt("principal_id", INT, |_| int(1)),
+    col("protocol", TINYINT, |_| Value::TinyInt(2)),
+    opt("protocol_desc", nv(60), |_| text("TCP")),
+    col("type", TINYINT, |_| Value::TinyInt(2)),
+    opt("type_desc", nv(60), |_| text("TSQL")),
+    opt("state", TINYINT, |_| Value::TinyInt(0)),
+    opt("state_desc", nv(60), |_| text("STARTED")),
+    col("is_admin_endpoint", BIT, |is_admin| bit(*is_admin)),
+    col("port", INT, |_| int(0)),
+    col("is_dynamic_port", BIT, |_| bit(false)),
     unknown("ip_address", nv(45)),
 ];
 
@@ -33,5 +34,5 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(_: &Scope<'_>) -> Rows {
-    rows(COLUMNS, [()])
+    rows(COLUMNS, [true, false])
 }

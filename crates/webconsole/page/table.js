@@ -13,11 +13,11 @@ export class Table {
     this.descending = options.descending ?? true;
     this.rows = [];
     this.body = h('tbody');
-    this.caption = h('caption', {}, options.caption || '');
+    this.caption = h('span', {}, options.caption || '');
     this.heads = columns.map((column, at) => h('th', {scope: 'col', class: classes(column)},
       column.fixed ? column.title : h('button', {type: 'button', onclick: () => this.sortBy(at)}, column.title ?? column.name)));
     this.element = h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': options.caption || 'Rows'},
-      h('table', {}, this.caption, h('thead', {}, h('tr', {}, this.heads)), this.body));
+      h('table', {}, h('caption', {}, this.caption), h('thead', {}, h('tr', {}, this.heads)), this.body));
   }
 
   sortBy(at) {
@@ -77,7 +77,7 @@ const NUMBERS = /int|decimal|numeric|float|real|money/;
 /** One row of many columns is read from top to bottom. */
 function record(row, columns, caption) {
   const lines = columns.map((column, at) => h('tr', {}, h('th', {scope: 'row'}, column.name || `column${at + 1}`), h('td', {class: 'wrap'}, row[column.name || `column${at + 1}`] ?? '')));
-  const element = h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption || 'One row'}, h('table', {class: 'narrow'}, caption ? h('caption', {}, caption) : null, h('tbody', {}, lines)));
+  const element = h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption || 'One row'}, h('table', {class: 'narrow'}, caption ? h('caption', {}, h('span', {}, caption)) : null, h('tbody', {}, lines)));
   return {element};
 }
 

@@ -57,7 +57,7 @@ impl Held {
         let told = Arc::clone(&killed);
         session.on_nudge(Arc::new(move |nudge| match nudge {
             // Release: pairs with the Acquire in `is_killed`.
-            Nudge::End => told.store(true, Ordering::Release),
+            Nudge::End | Nudge::Stop => told.store(true, Ordering::Release),
             // Idle sessions are closed soon, and a busy one drops its references itself.
             Nudge::LetGo => {}
         }));

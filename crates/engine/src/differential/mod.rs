@@ -27,13 +27,12 @@ use crate::bind::{Level, Source, SourceColumn};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::walk;
 use crate::session::{ClientInfo, LoginRequest, Session};
-use crate::sink::Traits;
+use crate::sink::{FirstError, Traits};
 use ::executor::eval::{eval, truth};
 use ::executor::{Cx, Frame};
 use ::session::instance::{Config, LockMode};
 use ::vectorized::kernel::Kernel;
 use data::{Random, Table};
-use interpreter::function::Silent;
 
 /// The result of evaluating an expression over the selected rows: their values, or the first error.
 type Outcome = Result<Vec<Value>, Error>;
@@ -103,7 +102,7 @@ impl Lab {
     /// Calls `run` with a context that has these registers.
     fn with_cx<R>(&mut self, registers: u32, run: impl FnOnce(&mut Cx<'_>, &Table) -> R) -> R {
         let mut frame = Frame::default();
-        let mut sink = Silent;
+        let mut sink = FirstError::default();
         let mut cx = Cx::new(crate::host::HOST, self.session.state_mut(), &mut frame, &mut sink);
         cx.reserve(registers);
         // One statement reads the clock once; all evaluations here belong to one statement.

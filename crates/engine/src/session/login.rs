@@ -26,6 +26,8 @@ enum LoginFailure {
     UnknownLogin = 5,
     /// State 8: the password is wrong.
     WrongPassword = 8,
+    /// State 1, which says nothing: only sysadmin may use the dedicated admin connection.
+    NotAdministrator = 1,
     /// State 38: the requested database can't be opened.
     UnknownDatabase = 38,
     /// State 40: the login's default database can't be opened.
@@ -91,6 +93,9 @@ fn enter(instance: &Arc<Instance>, request: LoginRequest) -> Result<SessionState
     let login = catalog.logins.get(&Name::new(&request.user));
     let login = login.ok_or_else(|| vec![LoginFailure::UnknownLogin.error(&request.user)])?;
     check_account(login, &request)?;
+    if request.client.is_admin && !login.sysadmin {
+        return Err(vec![LoginFailure::NotAdministrator.error(&request.user)]);
+    }
     let rights = Rights::of(&catalog, &login.name);
     let database = first_database(&catalog, login, &rights, &request)?;
     let language = first_language(login, &request)?;

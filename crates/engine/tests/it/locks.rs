@@ -165,11 +165,17 @@ fn a_deadlock_through_a_row_and_a_lock_is_found() {
     run(&mut two, "SET DEADLOCK_PRIORITY LOW");
     let waiting = spawn(&instance, two, "UPDATE t SET n = 3 WHERE id = 1");
     let sql = format!(
-        "SELECT wait_type, blocking_session_id, LEFT(resource_description, 8) \
-         FROM sys.dm_os_waiting_tasks WHERE session_id = {number}"
+        "SELECT w.wait_type, w.blocking_session_id, LEFT(w.resource_description, 7), \
+         CASE WHEN w.resource_description LIKE CONCAT('% associatedObjectId=', p.hobt_id, \
+         ' of dbo.t (id = 1)') THEN 1 ELSE 0 END, CASE WHEN r.wait_resource LIKE \
+         CONCAT('KEY: ', DB_ID(), ':', p.hobt_id, ' (____________) of dbo.t (id = 1)') \
+         THEN 1 ELSE 0 END FROM sys.dm_os_waiting_tasks AS w JOIN sys.dm_exec_requests AS r \
+         ON r.session_id = w.session_id JOIN sys.partitions AS p \
+         ON p.object_id = OBJECT_ID('t') WHERE w.session_id = {number}"
     );
     let rows = until(&mut one, &sql);
-    assert_eq!(rows, [["LCK_M_X".to_owned(), blocker.to_string(), "xactlock".to_owned()]]);
+    let blocker = blocker.to_string();
+    assert_eq!(rows, [["LCK_M_X", blocker.as_str(), "keylock", "1", "1"]]);
     // The victim's transaction is rolled back, and its lock is released.
     let sql = format!("{GET} 'a', 'Exclusive' SELECT @r");
     assert_eq!(sets(&mut one, &sql), [[["1"]]]);

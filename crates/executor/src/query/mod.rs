@@ -386,7 +386,8 @@ fn run_view<'p>(
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
     let arguments = view.arguments.iter().map(|e| eval(e, cx)).collect::<Result<Vec<_>>>()?;
-    let mut found = view.view.read(&*cx.session, &view.database, &arguments)?;
+    let needed: SmallVec<[u16; 32]> = view.columns.iter().map(|(ordinal, _)| *ordinal).collect();
+    let mut found = view.view.read(&*cx.session, &view.database, &arguments, &needed)?;
     while let Some(batch) = found.next_batch()? {
         fault::check_cancel(cx)?;
         for mut row in batch {

@@ -56,7 +56,7 @@ pub(super) fn of_backup(
 /// Adds the files of the database, with the places where they are.
 fn add_files(facts: &mut BackupFacts, database: &Database, cx: &Cx<'_>) {
     facts.set("files", database.files.len());
-    let scope = Scope { session: cx.session, database, arguments: &[] };
+    let scope = Scope { session: cx.session, database, arguments: &[], needed: &[] };
     for (number, file) in (1..).zip(&database.files) {
         let placed = metadata::log::place(&scope, database.id, file.log);
         let size = i64::from(file.size.size).saturating_mul(PAGE_BYTES);

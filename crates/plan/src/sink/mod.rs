@@ -5,8 +5,10 @@
 //! `return_status`, `return_value`*, `done`.
 
 mod command;
+mod first_error;
 
 pub use command::Command;
+pub use first_error::FirstError;
 use smol_str::SmolStr;
 use types::value::ColumnType;
 use types::{Error, Value};

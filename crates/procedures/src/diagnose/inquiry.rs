@@ -13,7 +13,7 @@ use verdict::row::Row;
 
 use crate::executesql::{prepare, run_prepared};
 use ::executor::Cx;
-use ::plan::sink::{ColumnInfo, Done, EnvChange, ResultShape, ResultSink, Sent};
+use ::plan::sink::FirstError;
 use interpreter::Stop;
 use interpreter::capture::{Capture, CapturedSet};
 
@@ -186,14 +186,15 @@ impl Inquiry {
             return Ok(Err(Refusal::Late));
         }
         let request = Arc::clone(&cx.session.connection.cancel);
-        let mut unheard = Unheard(None);
+        // An error of a question is a line of the verdict, and no message to the client.
+        let mut unheard = FirstError::default();
         let ran = self.watch.run(limit, &request, |cancel| {
             cx.session.connection.cancel = Arc::clone(cancel);
             let ran = run(question, &mut unheard, cx);
             cx.session.connection.cancel = Arc::clone(&request);
             ran
         });
-        match (ran, unheard.0) {
+        match (ran, unheard.into_error()) {
             (Err(stop @ Stop::Disconnected), _) => Err(stop),
             (Err(stop @ Stop::Cancelled), _) if request.is_set() => Err(stop),
             (Err(Stop::Cancelled), _) => Ok(Err(Refusal::Late)),
@@ -207,44 +208,11 @@ impl Inquiry {
     }
 }
 
-fn run(question: &str, unheard: &mut Unheard, cx: &mut Cx<'_>) -> Result<Vec<Vec<Row>>, Stop> {
+fn run(question: &str, unheard: &mut FirstError, cx: &mut Cx<'_>) -> Result<Vec<Vec<Row>>, Stop> {
     let entry = prepare(&Value::nvarchar(question), &Value::Null, cx.session)?;
     let mut captured = Capture::new(unheard);
     let mut inner = Cx::new(cx.host, cx.session, cx.frame, &mut captured);
     run_prepared(entry, &mut [], &mut inner)?;
     let text = |set: CapturedSet| set.rows.iter().map(|row| Row::from_values(row)).collect();
     Ok(captured.into_sets().into_iter().map(text).collect())
-}
-
-/// Keeps the first error of a question: it is a line of the verdict, and no message to the client.
-struct Unheard(Option<Error>);
-
-impl ResultSink for Unheard {
-    fn columns(&mut self, _: &ResultShape) -> Sent {
-        Ok(())
-    }
-    fn row(&mut self, _: &[Value]) -> Sent {
-        Ok(())
-    }
-    fn done(&mut self, _: Done) -> Sent {
-        Ok(())
-    }
-    fn message(&mut self, message: &Error) -> Sent {
-        if message.severity > 10 && self.0.is_none() {
-            self.0 = Some(message.clone());
-        }
-        Ok(())
-    }
-    fn return_status(&mut self, _: i32) -> Sent {
-        Ok(())
-    }
-    fn return_value(&mut self, _: u16, _: &ColumnInfo, _: &Value) -> Sent {
-        Ok(())
-    }
-    fn env_change(&mut self, _: &EnvChange<'_>) -> Sent {
-        Ok(())
-    }
-    fn flush(&mut self) -> Sent {
-        Ok(())
-    }
 }

@@ -29,6 +29,7 @@ use super::scratch::Io;
 use super::{Side, Stage};
 use crate::log;
 use crate::options::Encryption;
+use crate::shared::{ADMINS_MAX, Door};
 use crate::startup::{LOGIN_PATIENCE, LOGIN_PERIOD};
 use crate::tls::Mode;
 
@@ -231,7 +232,9 @@ impl Side {
         let user = request.user.clone();
         let opened = match refused {
             Some(errors) => Err(errors),
-            None => Session::open(&self.shared.instance, request),
+            None => {
+                self.take_admins_seat().and_then(|()| Session::open(&self.shared.instance, request))
+            }
         };
         match opened {
             Ok(session) => self.welcome(session, (settings, has_mars), wants_utf8, io),
@@ -240,6 +243,17 @@ impl Side {
                 self.refuse(&errors, settings, io)
             }
         }
+    }
+
+    /// Takes the place of the dedicated admin connection, if that is what it is.
+    fn take_admins_seat(&mut self) -> Result<(), Vec<Error>> {
+        if self.door == Door::Admin {
+            let max = i64::try_from(ADMINS_MAX).unwrap_or(i64::MAX);
+            let seat = self.shared.admins.take();
+            let refused = || vec![Error::from(Msg::TooManyAdminConnections(max)).at_line(1)];
+            self.admin = Some(seat.ok_or_else(refused)?);
+        }
+        Ok(())
     }
 
     fn login_request(&self, login: Login7, settings: WireSettings) -> LoginRequest {
@@ -260,6 +274,7 @@ impl Side {
             tds_version: settings.version.code(),
             packet_size: u32::from(settings.packet_size),
             transport,
+            is_admin: self.door == Door::Admin,
             address: address(self.client),
             local_address: address(self.local),
             encrypted: !self.channel.is_plain(),

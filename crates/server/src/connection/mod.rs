@@ -47,7 +47,7 @@ pub(crate) use scratch::Names;
 pub(crate) use shapes::Shapes;
 
 use crate::options::Encryption;
-use crate::shared::{Seat, Shared};
+use crate::shared::{Door, Seat, Shared};
 use crate::tls::Mode;
 use channel::Channel;
 use held::Held;
@@ -92,6 +92,10 @@ struct Side {
     is_put_off: bool,
     client: Peer,
     local: Peer,
+    /// The listener that it has come to.
+    door: Door,
+    /// The place of an administrator who has logged in at that listener.
+    admin: Option<Seat>,
     /// The connection's place in the count of connections; a session of a MARS connection has none.
     _seat: Option<Seat>,
 }
@@ -116,7 +120,7 @@ impl Connection {
     /// Makes the task of a newly accepted connection.
     pub(crate) fn adopt(
         shared: &Arc<Shared>,
-        seat: Seat,
+        (seat, door): (Seat, Door),
         socket: Socket,
         client: Peer,
     ) -> io::Result<sos::sched::Connection> {
@@ -134,6 +138,8 @@ impl Connection {
             is_put_off: false,
             client,
             local,
+            door,
+            admin: None,
             _seat: Some(seat),
         };
         let deadline_ns = Some(clock::deadline_ns(shared.limits.login_timeout));
@@ -354,6 +360,11 @@ impl Task for Connection {
         self.side.send_at_release().map(|()| Next::Keep)
     }
 
+    /// A login is answered, and so is an administrator, where every worker waits.
+    fn is_urgent(&self) -> bool {
+        !self.side.is_open() || self.side.admin.is_some()
+    }
+
     fn deadline_ns(&self) -> Option<u64> {
         match &self.side.stage {
             Stage::Delayed(delayed) => Some(delayed.until_ns),
@@ -471,6 +482,7 @@ impl Side {
         let on_nudge: OnNudge = Arc::new(move |nudge| {
             match nudge {
                 Nudge::End => link.kill(),
+                Nudge::Stop => link.stop(),
                 // The task does that whenever it is woken.
                 Nudge::LetGo => (),
             }

@@ -21,7 +21,7 @@ use crate::instance::SessionCounters;
 use crate::instance::shown_time::datetime_of;
 use crate::live_profile::LiveProfiles;
 use crate::trace::Trace;
-use crate::{ClientInfo, IsolationLevel, Options, SessionState};
+use crate::{ClientInfo, IsolationLevel, Options, SessionState, Traffic};
 use plan::stats::Live;
 
 /// What other sessions can see of a session.
@@ -135,6 +135,11 @@ impl SessionCard {
     /// Returns the properties that change rarely.
     pub fn facts(&self) -> Facts {
         self.facts.lock().clone()
+    }
+
+    /// Returns the counts of its connection.
+    pub fn traffic(&self) -> Arc<Traffic> {
+        Arc::clone(&self.facts.lock().client.traffic)
     }
 
     /// Returns whether a request runs.

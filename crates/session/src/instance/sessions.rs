@@ -16,6 +16,8 @@ const FIRST_USER_SESSION: i16 = 51;
 pub enum Nudge {
     /// KILL: end the session.
     End,
+    /// The server stops: end the session, and say so.
+    Stop,
     /// Drop cached references to objects that the catalog no longer has, when idle.
     LetGo,
 }
@@ -51,7 +53,7 @@ pub struct SessionTotals {
 
 impl SessionTotals {
     fn add(&mut self, card: &SessionCard) {
-        let traffic = card.facts().client.traffic;
+        let traffic = card.traffic();
         self.requests += card.requests();
         self.resets += card.resets();
         self.reads += traffic.reads();
@@ -168,6 +170,17 @@ impl Sessions {
         }
         reach.card.cancel.set();
         true
+    }
+
+    /// Cancels a session's request and ends the session because the server stops.
+    pub fn stop(&self, id: i16) {
+        // Outside the lock, since the callback takes other locks.
+        let reach = self.open.lock().get(&id).cloned().flatten();
+        let Some(reach) = reach else { return };
+        if let Some(on_nudge) = &reach.on_nudge {
+            on_nudge(Nudge::Stop);
+        }
+        reach.card.cancel.set();
     }
 
     /// Returns the number of open sessions.

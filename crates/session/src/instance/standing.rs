@@ -2,9 +2,12 @@
 
 use durable::Standing;
 use sos::park::Cancel;
+use sos::sched::Waiting;
 use sos::sync::{AtomicBool, OnceLock, Ordering};
+use sos::wait::WaitType;
 
 use super::Instance;
+use crate::session_id;
 
 /// How a server stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +55,16 @@ impl Instance {
             Shutdown::AtOnce
         } else {
             Shutdown::Orderly
+        }
+    }
+
+    /// Ends the sessions that wait in WAITFOR: a stop does not wait for them.
+    pub fn end_pauses(&self) {
+        let pauses = |waiting: Waiting| waiting.wait_type == WaitType::WaitFor;
+        let activities = self.machine.activities();
+        let pausing = activities.iter().filter(|thread| thread.waiting().is_some_and(pauses));
+        for session in pausing.filter_map(|thread| session_id(thread.work()?)) {
+            self.sessions.stop(session);
         }
     }
 

@@ -28,6 +28,8 @@ const PANIC: u8 = 0x84;
 /// Is echoed, and ends the connection.
 pub(crate) const LAST: u8 = 0x8c;
 pub(crate) const CANCEL: u8 = 0x85;
+/// Makes the connection one whose requests do not wait for a worker.
+pub(crate) const URGENT: u8 = 0x8d;
 
 /// Runs without checking its quantum.
 pub(crate) const BUSY: u8 = 0x86;
@@ -75,6 +77,7 @@ struct Echo {
     shared: Arc<Shared>,
     /// Whether its last answer was left to the end of the round.
     is_put_off: bool,
+    is_urgent: bool,
 }
 
 impl Task for Echo {
@@ -102,6 +105,7 @@ impl Task for Echo {
                 if !self.is_put_off {
                     send_all(&self.shared.socket, &answer);
                 }
+                self.is_urgent |= buffer[0] == URGENT;
                 if buffer[0] == LAST {
                     return Next::Close;
                 }
@@ -110,6 +114,10 @@ impl Task for Echo {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Next::Keep,
             Err(_) => Next::Close,
         }
+    }
+
+    fn is_urgent(&self) -> bool {
+        self.is_urgent
     }
 }
 
@@ -226,7 +234,8 @@ impl Server {
             let shared =
                 Arc::new(Shared { socket, cancel: Cancel::new(), interrupts: AtomicU32::new(0) });
             let interrupt = Arc::clone(&shared);
-            Some(Connection { task: Box::new(Echo { shared, is_put_off: false }), interrupt })
+            let task = Box::new(Echo { shared, is_put_off: false, is_urgent: false });
+            Some(Connection { task, interrupt })
         };
         machine.listen(listener, connect).expect("listens");
         Self { machine, address }

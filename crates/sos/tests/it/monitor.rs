@@ -9,7 +9,8 @@ use sos::sched::{Blocker, MachineConfig, Role, Stall, StallKind, Standing};
 use sos::wait::WaitType;
 
 use crate::machine::{
-    BLOCK, BUSY, CANCEL, HOLD, KEY, PARK, PARK_SHARED, SLEEP, STALL_MS, Server, TAG, ms_since,
+    BLOCK, BUSY, CANCEL, HOLD, KEY, PARK, PARK_SHARED, SLEEP, STALL_MS, Server, TAG, URGENT,
+    ms_since,
 };
 
 fn pause(ms: u64) {
@@ -117,6 +118,36 @@ fn request_without_a_worker_is_a_threadpool_wait() {
     assert!(row.wait_ns / 1_000_000 <= waited_ms + 5, "{row:?} in {waited_ms} ms");
     let after = &server.machine.schedulers()[0];
     assert!(after.counts.refused_hires > refused && after.queued == 0, "{after:?}");
+    server.stop();
+}
+
+#[test]
+fn urgent_request_is_answered_while_every_worker_waits() {
+    let server = with_workers(1);
+    let (holder, urgent, other) = (server.client(), server.client(), server.client());
+    assert_eq!(urgent.ask(&[URGENT]), [URGENT]);
+    assert_eq!(other.ask(b"warm"), b"warm");
+    holder.send(&[PARK]);
+    until("the worker waits", || server.machine.schedulers()[0].counts.holder == 0);
+    other.send(b"late");
+    until("the other is queued", || server.machine.schedulers()[0].queued == 1);
+    // One after the other, each by a worker that ends.
+    for text in ["now", "again"] {
+        assert_eq!(urgent.ask(text.as_bytes()), text.as_bytes());
+    }
+    assert_eq!(server.machine.schedulers()[0].queued, 1, "the other still waits");
+    // An urgent request that waits itself gives the scheduler up as well.
+    urgent.send(&[PARK]);
+    until("both wait", || {
+        let threads = server.machine.activities();
+        threads.iter().filter(|one| one.work() == Some(TAG) && one.waiting().is_some()).count() == 2
+    });
+    holder.send(&[CANCEL]);
+    assert_eq!(holder.receive(), b"Cancelled");
+    assert_eq!(other.receive(), b"late");
+    urgent.send(&[CANCEL]);
+    assert_eq!(urgent.receive(), b"Cancelled");
+    until("the worker beyond the limit has ended", || server.machine.schedulers()[0].workers == 1);
     server.stop();
 }
 

@@ -49,6 +49,21 @@ enum Attempt {
 }
 
 impl Table {
+    /// Waits for the transaction that owns a row of the table, while owning nothing.
+    fn wait_behind(&self, blocker: Blocker, options: &TransactionOptions) -> Result<()> {
+        let blocker = blocker.in_table(self.id());
+        self.counted_wait(|| wait_for(&self.shared.locks, None, blocker, &options.patience()))
+    }
+
+    /// Shows the newest committed state of a row, for views; `None` if there is none.
+    pub fn show_row<R>(&self, row: RowId, show: impl FnOnce(RowImage<'_>) -> R) -> Option<R> {
+        let guard = pin();
+        let head = self.heap.find_head(row)?;
+        let found = newest(head, std::ptr::null(), &self.shared.clock, &guard);
+        let content = found.content.filter(|version| version.kind != VersionKind::Tombstone);
+        content.map(|version| show(version.image()))
+    }
+
     /// Calls `show` with the newest committed row with this key. `index` must be unique, `key`
     /// whole. Writes nothing shared and never waits. `show` should copy what it needs and return at
     /// once, because no memory is reclaimed while it runs.
@@ -93,9 +108,7 @@ impl Table {
                 Attempt::Done(is_changed) => return Ok(is_changed),
                 Attempt::Raced => {}
                 Attempt::Larger(bytes) => admitted = bytes,
-                Attempt::Owned(blocker) => self.counted_wait(|| {
-                    wait_for(&self.shared.locks, None, blocker, &options.patience())
-                })?,
+                Attempt::Owned(blocker) => self.wait_behind(blocker, options)?,
                 Attempt::Held => {
                     return self.change_held((index, key), options, buffer, &mut change);
                 }
@@ -312,9 +325,7 @@ impl Table {
                 Err(KeyTaken::Stale) => unreachable!("no snapshot was asked for"),
                 Err(KeyTaken::Busy { blocker, .. }) => {
                     drop(guard);
-                    self.counted_wait(|| {
-                        wait_for(&self.shared.locks, None, blocker, &options.patience())
-                    })?;
+                    self.wait_behind(blocker, options)?;
                 }
             }
         }

@@ -29,7 +29,7 @@ use crate::primitives::{AtomicU64, CachePadded, Mutant, Ordering, SpinClass, Spi
 use crate::spec::TableId;
 pub use deadlock::{Deadlock, DeadlockMember};
 pub use mode::LockMode;
-pub use owner::{LockOwner, TransactionRow};
+pub use owner::{LockOwner, RowWait, TransactionRow};
 pub use resource::{Decision, LockScope, Request};
 pub(crate) use row::wait_for_row;
 pub use session::{Acquired, Patience, SessionLocks};
@@ -193,10 +193,10 @@ impl LockManager {
         self.owners.lock().get(&session).cloned()
     }
 
-    /// Returns the session that owns the row that a session waits for.
+    /// Returns a session's wait for a row.
     #[must_use]
-    pub fn row_blocker(&self, session: u32) -> Option<u32> {
-        self.find_owner(session)?.row_blocker()
+    pub fn row_wait(&self, session: u32) -> Option<RowWait> {
+        self.find_owner(session)?.row_wait()
     }
 
     /// Returns the lock that a session waits for.

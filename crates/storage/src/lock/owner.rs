@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::lock::{LockKey, Request};
 use crate::primitives::{AtomicBool, AtomicU64, Ordering, SpinClass, SpinLock};
+use crate::spec::{RowId, TableId};
 use crate::version::Blocker;
 
 /// A session, as the lock manager knows it.
@@ -31,6 +32,15 @@ pub struct TransactionRow {
     pub begun: u64,
     /// The name that BEGIN TRANSACTION gave it.
     pub name: Option<Box<str>>,
+}
+
+/// A wait for a row, for views.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowWait {
+    /// The session that owns the row.
+    pub session: u32,
+    /// The table and the row; `None` for a row lock.
+    pub row: Option<(TableId, RowId)>,
 }
 
 /// What a waiting session waits for.
@@ -151,10 +161,12 @@ impl LockOwner {
         })
     }
 
-    /// Returns the session that owns the row that this one waits for.
-    pub(super) fn row_blocker(&self) -> Option<u32> {
+    /// Returns the wait for a row, if that is what the session does.
+    pub(super) fn row_wait(&self) -> Option<RowWait> {
         self.with_wait(|wait| match &wait.what {
-            WaitsFor::Row { blocker, session } if blocker.is_in_the_way() => Some(*session),
+            WaitsFor::Row { blocker, session } if blocker.is_in_the_way() => {
+                Some(RowWait { session: *session, row: blocker.place() })
+            }
             WaitsFor::Row { .. } | WaitsFor::Lock { .. } | WaitsFor::Nothing => None,
         })
     }

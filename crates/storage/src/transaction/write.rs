@@ -468,6 +468,7 @@ impl Transaction {
 
     /// Waits for a transaction that owns what this one needs, or fails: by kind and scope.
     pub(crate) fn meet_owner(&self, table: &Table, other: Blocker) -> Result<()> {
+        let other = other.in_table(table.id());
         match (self.scope(), table.kind()) {
             (Scope::Explicit, TableKind::MemoryOptimized) => Err(self.doom(Error::UpdateConflict)),
             (Scope::Explicit, TableKind::Ordinary) => table.counted_wait(|| self.wait_for(other)),

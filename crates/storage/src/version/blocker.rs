@@ -8,6 +8,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use crate::primitives::{Ordering, pin, retire_arc};
+use crate::spec::{RowId, TableId};
 use crate::version::state::share;
 use crate::version::{RowHead, TxState, Version};
 
@@ -47,6 +48,10 @@ pub(crate) struct Blocker {
     /// Whether it blocks by a row lock, and not by a version that it wrote.
     pub(crate) is_hold: bool,
     pub(crate) wait: LockWait,
+    /// The row that it owns, if it blocks by a version.
+    pub(crate) row: Option<RowId>,
+    /// The table of that row, where the one that waits has noted it.
+    pub(crate) table: Option<TableId>,
 }
 
 impl Blocker {
@@ -57,13 +62,15 @@ impl Blocker {
         // it: a count of the past makes the wait end at once.
         let undos = if head.latest() == top { undos } else { undos.wrapping_sub(1) };
         let state = ManuallyDrop::new(share(state));
-        Self { state, undos, is_hold: false, wait: LockWait::Exclusive }
+        let (wait, row) = (LockWait::Exclusive, Some(head.id()));
+        Self { state, undos, is_hold: false, wait, row, table: None }
     }
 
     /// Records that `state` holds or awaits a row lock, in a book that the caller has locked.
     pub(crate) fn of_hold(state: &TxState, wait: LockWait) -> Self {
         let undos = state.taken_back(true);
-        Self { state: ManuallyDrop::new(share(state)), undos, is_hold: true, wait }
+        let state = ManuallyDrop::new(share(state));
+        Self { state, undos, is_hold: true, wait, row: None, table: None }
     }
 
     /// Returns the same blocker, with another wait type.
@@ -71,6 +78,18 @@ impl Blocker {
         let mut blocker = self;
         blocker.wait = wait;
         blocker
+    }
+
+    /// Returns the same blocker, with the table of its row.
+    pub(crate) fn in_table(self, table: TableId) -> Self {
+        let mut blocker = self;
+        blocker.table = Some(table);
+        blocker
+    }
+
+    /// Returns the row that it owns, and its table, where both are known.
+    pub(crate) fn place(&self) -> Option<(TableId, RowId)> {
+        self.table.zip(self.row)
     }
 
     /// Returns the session that it belongs to; 0 if to none.
@@ -90,8 +109,9 @@ impl Blocker {
 
 impl Clone for Blocker {
     fn clone(&self) -> Self {
-        let Self { undos, is_hold, wait, .. } = *self;
-        Self { state: ManuallyDrop::new(share(&self.state)), undos, is_hold, wait }
+        let Self { undos, is_hold, wait, row, table, .. } = *self;
+        let state = ManuallyDrop::new(share(&self.state));
+        Self { state, undos, is_hold, wait, row, table }
     }
 }
 

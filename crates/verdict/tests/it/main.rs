@@ -15,6 +15,10 @@ const RUNNING: &str = "60\t0\t5\trunning\t\\N\t0\t9\t0\t0\t0\tapp\tsa\thost\tsho
 const IDLE: &str = "60\t\\N\t9000\tsleeping\t\\N\t\\N\t9\t0\t0\t\\N\tapp\tsa\thost\tshop\t1\t\\N\t\\N\t\\N\t\\N\tUPDATE t\t\\N";
 /// Session 60 waits for its client.
 const UNREAD: &str = "60\t0\t5\tsuspended\tASYNC_NETWORK_IO\t9\t9\t0\t0\t0\tapp\tsa\thost\treports\t0\t0\t0x1\t0\t-1\tSELECT *\tSELECT";
+/// Session 60 lets time pass.
+const PAUSING: &str = "60\t0\t5\tsuspended\tWAITFOR\t9\t9\t0\t0\t0\tapp\tsa\thost\tshop\t0\t0\t0x1\t0\t-1\tWAITFOR\tWAITFOR";
+/// Session 61 waits for a row of session 60.
+const LOCKED: &str = "61\t0\t5\tsuspended\tLCK_M_X\t9\t9\t0\t0\t60\tapp\tsa\thost\tshop\t1\t0\t0x1\t0\t-1\tUPDATE t\tUPDATE";
 /// Session 60 creates a table.
 const CREATING: &str = "60\t0\t5\trunning\t\\N\t0\t9\t0\t0\t0\tapp\tsa\thost\tshop\t0\t0\t0x1\t0\t-1\tCREATE TABLE t\tCREATE TABLE";
 
@@ -78,6 +82,11 @@ fn spike_needs_full_cpus_and_a_load_before_it() {
     assert_eq!(busy("the half minute before\t24000\t2"), no_spike, "it was idle before");
     assert_eq!(busy("the half minute before\t4000\t400"), no_spike, "too short to know");
     assert_eq!(busy("the hour before\t3000000\t2000000"), no_spike, "half as many more");
+    // Answers that leave together are no fewer requests, and work of one's own is enough.
+    let mut together = Made::healthy().with("user", "execute", 1_000.0, 0);
+    together.ledger.retain(|(_, name, ..)| *name != "send");
+    let verdict = judge(&together.rows(Subject::History, before).recording());
+    assert_eq!(verdict.outcome, Outcome::Cause(Cause::WorkloadSpike), "{}", verdict.sentence);
 }
 
 #[test]
@@ -201,6 +210,7 @@ fn cases_around() -> Vec<(Cause, Made)> {
             },
         ),
         (Cause::CpuElsewhere, made().with("runnable", "send", 2_000.0, 0)),
+        (Cause::WorkerThreads, made().level("Worker Waits", 90).rows(Subject::Requests, PAUSING)),
         (Cause::LateAnswers, Made { late: vec![(Subject::Requests, 2)], ..made() }),
     ]
 }
@@ -238,6 +248,46 @@ fn answers_held_until_they_are_durable_wait_for_a_slow_device() {
     assert_eq!(slow.outcome, Outcome::Cause(Cause::LogDevice), "{}", slow.sentence);
     assert!(slow.sentence.contains("a commit waits 120 ms"), "{}", slow.sentence);
     assert_eq!(held(2).outcome, Outcome::Healthy);
+    // A device that is a little slow is seen where the CPUs are free, and not behind a queue for them.
+    assert_eq!(held(4).outcome, Outcome::Cause(Cause::LogDevice));
+    let made = Made::healthy().rate("Log waits", 20).rate("Log wait ms", 80);
+    let short = judge(&made.with("signal", "SOS_SCHEDULER_YIELD", 600.0, 9).recording());
+    assert_eq!(short.outcome, Outcome::Healthy, "{}", short.sentence);
+}
+
+#[test]
+fn memory_that_goes_and_comes_all_the_time_is_known_by_its_count() {
+    // A twentieth of the work, which alone would not count.
+    let made = |returned, taken| {
+        let made = Made::healthy().with("kernel", "page_populate", 20.0, taken);
+        judge(&made.with("kernel", "decommit", 6.0, returned).recording()).outcome
+    };
+    assert_eq!(made(200, 300), Outcome::Cause(Cause::Decommit));
+    assert_eq!(made(200, 2), Outcome::Healthy, "the trimmer returns what is not needed");
+    assert_eq!(made(2, 300), Outcome::Healthy, "new rows need memory");
+}
+
+#[test]
+fn requests_that_queue_behind_locks_for_a_worker_wait_for_the_locks() {
+    let made = Made::healthy()
+        .with("wait", "LCK_M_X", 90_000.0, 9)
+        .level("Worker Waits", 90)
+        .rows(Subject::Waiters, "61\tLCK_M_X\t900\t60\tkeylock hobtid=1 dbid=5 id=lock1 mode=X associatedObjectId=1 of dbo.stock (id = 7)")
+        .rows(Subject::Requests, LOCKED);
+    let verdict = judge(&made.recording());
+    assert_eq!(verdict.outcome, Outcome::Cause(Cause::HotRow), "{}", verdict.sentence);
+    let details = &verdict.findings[0].candidate.details;
+    assert!(details.iter().any(|line| line == "the row: dbo.stock (id = 7)"), "{details:?}");
+    assert!(verdict.findings.iter().any(|one| one.candidate.cause == Cause::WorkerThreads));
+    // A server of which no request ends, since each waits in WAITFOR, is not idle.
+    let stands = Made {
+        ledger: vec![("wait", "WAITFOR", 90_000.0, 9), ("idle", "poll", 3_000.0, 9)],
+        rates: Vec::new(),
+        statements: Vec::new(),
+        ..Made::healthy().level("Worker Waits", 90).rows(Subject::Requests, PAUSING)
+    };
+    let verdict = judge(&stands.recording());
+    assert_eq!(verdict.outcome, Outcome::Cause(Cause::WorkerThreads), "{}", verdict.sentence);
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod proxy;
 mod record;
 mod run;
 mod score;
+mod stuck;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

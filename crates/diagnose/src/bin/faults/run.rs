@@ -17,6 +17,7 @@ use verdict::Verdict;
 use crate::control_group::ControlGroup;
 use crate::list::{Fault, Helper, PROOF_MIN};
 use crate::proxy;
+use crate::stuck::Limit;
 
 const PASSWORD: &str = "Faults-1-faults";
 const DATABASE: &str = "faults";
@@ -71,6 +72,7 @@ impl Bench {
         let _ = std::fs::remove_dir_all(&data);
         let mut limit = None;
         let server = self.serve(fault)?;
+        let _watched = Limit::start(server.id())?;
         let target = |database: &str| Target {
             address: server.address().into(),
             login: Login {

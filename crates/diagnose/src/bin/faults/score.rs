@@ -150,11 +150,35 @@ pub(crate) fn section(runs: &[Run], how: &str) -> String {
         "\nNamed right first: {own}. Baselines on the same runs: largest wait {wait}, largest \
          z-score {score}."
     );
-    for (severity, tally) in by_severity {
-        let name = severity.map_or("healthy runs", Severity::name);
-        let _ = writeln!(out, "- {name}: {}", tally.text());
+    for (severity, tally) in &by_severity {
+        let _ = writeln!(out, "- {}: {}", group(*severity), tally.text());
     }
-    out + &prices(runs)
+    out + &prices(runs) + &goal(&by_severity)
+}
+
+/// The name of a severity in the sums.
+fn group(severity: Option<Severity>) -> &'static str {
+    severity.map_or("healthy runs", Severity::name)
+}
+
+/// Which of the goals are missed.
+fn goal(by_severity: &BTreeMap<Option<Severity>, Tally>) -> String {
+    let missed = by_severity.iter().filter(|(severity, tally)| {
+        let percent = match severity {
+            None => 97,
+            Some(Severity::Low) => 80,
+            Some(Severity::Medium | Severity::High) => 95,
+        };
+        tally.0 * 100 < tally.1 * percent
+    });
+    let missed: Vec<&str> = missed.map(|(severity, _)| group(*severity)).collect();
+    let result = match missed.as_slice() {
+        [] => "met".to_owned(),
+        missed => format!("missed by {}", missed.join(", ")),
+    };
+    format!(
+        "- the goal is 80 % at low, 95 % at medium and high, and 97 % of healthy runs: {result}\n"
+    )
 }
 
 /// What the tool itself cost, and how long it took.

@@ -21,8 +21,7 @@ use std::fmt::Write as _;
 use sos::sys::cpu_times;
 
 use crate::client::{batch, instance, login};
-use engine::sink::{ColumnInfo, Done, EnvChange, ResultShape, ResultSink, Sent};
-use types::{Error, Value};
+use engine::sink::FirstError;
 
 /// A size that takes this long is the last one.
 const ENOUGH_NS: u64 = 400_000_000;
@@ -119,9 +118,9 @@ fn run_case(case: &Case) -> Outcome {
         let start = cpu_ns();
         let mut error = None;
         for sql in &batches {
-            let mut answer = FirstError(None);
+            let mut answer = FirstError::default();
             session.batch(sql, &mut answer).unwrap();
-            error = answer.0;
+            error = answer.into_error();
             if error.is_some() {
                 break;
             }
@@ -192,46 +191,6 @@ fn cost_grows_with_size_and_not_with_its_square() {
         "these grow faster than their bound, or measure nothing:\n{}",
         worse.join("\n")
     );
-}
-
-/// Keeps the first error of an answer only.
-struct FirstError(Option<Error>);
-
-impl ResultSink for FirstError {
-    fn columns(&mut self, _: &ResultShape) -> Sent {
-        Ok(())
-    }
-
-    fn row(&mut self, _: &[Value]) -> Sent {
-        Ok(())
-    }
-
-    fn done(&mut self, _: Done) -> Sent {
-        Ok(())
-    }
-
-    fn message(&mut self, message: &Error) -> Sent {
-        if message.severity > 10 && self.0.is_none() {
-            self.0 = Some(message.clone());
-        }
-        Ok(())
-    }
-
-    fn return_status(&mut self, _: i32) -> Sent {
-        Ok(())
-    }
-
-    fn return_value(&mut self, _: u16, _: &ColumnInfo, _: &Value) -> Sent {
-        Ok(())
-    }
-
-    fn env_change(&mut self, _: &EnvChange<'_>) -> Sent {
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Sent {
-        Ok(())
-    }
 }
 
 /// Returns `n` pieces with a separator between them.

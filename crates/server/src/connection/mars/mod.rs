@@ -37,7 +37,7 @@ use super::link::Link;
 use super::login::failed;
 use super::request::Open;
 use super::{Connection, Side, Stage};
-use crate::shared::Shared;
+use crate::shared::{Door, Shared};
 
 /// How soon the connection's task looks again whether a session or the client reads on.
 const RETRY: std::time::Duration = std::time::Duration::from_millis(2);
@@ -201,6 +201,8 @@ impl Mux {
             is_put_off: false,
             client: origin.client,
             local: origin.local,
+            door: Door::Clients,
+            admin: None,
             _seat: None,
         };
         let task = Box::new(Connection::of_side(side));

@@ -40,7 +40,20 @@ pub struct SchedulerRow {
 }
 
 impl Machine {
-    /// The schedulers as they are now.
+    /// The memory address of a scheduler's data; `None` if there is no scheduler of this number.
+    #[must_use]
+    pub fn scheduler_address(&self, id: u32) -> Option<usize> {
+        let found = self.schedulers.iter().find(|scheduler| scheduler.id == id);
+        found.map(|scheduler| Arc::as_ptr(scheduler).addr())
+    }
+
+    /// Clock ticks when each task that waits for a worker was first seen to wait.
+    #[must_use]
+    pub fn queued_since(&self) -> Vec<u64> {
+        self.schedulers.iter().flat_map(|scheduler| scheduler.queued.lock().clone()).collect()
+    }
+
+    /// The schedulers as they are now. Asks the system for the times of each worker.
     #[must_use]
     pub fn schedulers(&self) -> Vec<SchedulerRow> {
         let activities = self.activities();

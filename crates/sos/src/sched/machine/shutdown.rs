@@ -9,6 +9,9 @@ use crate::sched::scheduler::Phase;
 use crate::thread;
 use crate::wait::WaitType;
 
+/// How often a stop looks for waits that it should end.
+const URGE_PERIOD: Duration = Duration::from_millis(100);
+
 /// Whether [`Machine::stop`] has ended all threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopOutcome {
@@ -19,23 +22,29 @@ pub enum StopOutcome {
 }
 
 impl Machine {
-    /// Stops: refuses connections, closes the idle ones, lets requests finish for `grace`, asks the
-    /// rest to stop and waits once more as long, then ends all threads. Not to be called by a
-    /// worker.
+    /// As [`Self::stop_with`], with nothing to call.
     pub fn stop(&self, grace: Duration) -> StopOutcome {
+        self.stop_with(grace, || ())
+    }
+
+    /// Stops: refuses connections, closes the idle ones, lets requests finish for `grace`, asks the
+    /// rest to stop and waits once more as long, then ends all threads. Calls `urge` every 100 ms
+    /// while requests may finish: it ends waits that would take longer. Not to be called by a
+    /// worker.
+    pub fn stop_with(&self, grace: Duration, urge: impl Fn()) -> StopOutcome {
         self.shared.set_phase(Phase::Draining);
         self.shared.stopping.set();
         self.shared.monitor.stop();
         self.shared.stop_accepting.signal();
         self.nudge_all();
-        if self.wait_for_end(grace) > 0 {
+        if self.wait_for_end(grace, urge) > 0 {
             self.shared.set_phase(Phase::Stopping);
             self.nudge_all();
             for scheduler in self.schedulers.iter() {
                 scheduler.stop_waiting();
             }
         }
-        let left = self.wait_for_end(grace.max(ACCEPT_PAUSE));
+        let left = self.wait_for_end(grace.max(ACCEPT_PAUSE), || ());
         let handles = self.shared.take_handles();
         for handle in handles {
             if left == 0 || handle.is_finished() {
@@ -52,8 +61,9 @@ impl Machine {
         }
     }
 
-    /// Waits until every scheduler has ended or the time is up; returns how many have not.
-    fn wait_for_end(&self, grace: Duration) -> usize {
+    /// Waits until every scheduler has ended or the time is up; returns how many have not. Calls
+    /// `urge` each time that it looks.
+    fn wait_for_end(&self, grace: Duration, urge: impl Fn()) -> usize {
         let deadline_ns = clock::deadline_ns(grace);
         let left = || self.schedulers.iter().filter(|scheduler| !scheduler.has_ended()).count();
         loop {
@@ -61,7 +71,8 @@ impl Machine {
             if left() == 0 || rest_ns == 0 {
                 return left();
             }
-            let timeout = Some(Duration::from_nanos(rest_ns));
+            urge();
+            let timeout = Some(Duration::from_nanos(rest_ns).min(URGE_PERIOD));
             park::park(self.shared.key(), WaitType::Shutdown, || left() > 0, timeout, None);
         }
     }

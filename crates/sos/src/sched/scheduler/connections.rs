@@ -26,7 +26,7 @@ impl Token {
         Self(u64::from(generation) << 32 | index)
     }
 
-    fn index(self) -> usize {
+    pub(super) fn index(self) -> usize {
         usize::try_from(self.0 & u64::from(u32::MAX)).expect("32 bits fit into an index")
     }
 }
@@ -56,6 +56,11 @@ impl Slot {
     fn is_free(&self) -> bool {
         self.interrupt.is_none()
     }
+
+    /// Whether it is the place of this connection, which has not gone.
+    pub(super) fn is_of(&self, token: Token) -> bool {
+        Token::new(token.index(), self.generation) == token && !self.is_free()
+    }
 }
 
 /// The answers that are to leave together.
@@ -71,7 +76,7 @@ pub(super) struct Sends {
 /// The data that only the scheduler's holder may touch.
 pub(super) struct Core {
     pub(super) events: Events,
-    slots: Vec<Slot>,
+    pub(super) slots: Vec<Slot>,
     free: Vec<usize>,
     /// Tasks to run after the events, and why.
     pub(super) again: VecDeque<(Token, Ready)>,
@@ -134,8 +139,7 @@ impl Core {
     #[inline]
     pub(super) fn slot(&mut self, token: Token) -> Option<&mut Slot> {
         let slot = self.slots.get_mut(token.index())?;
-        let index = token.index();
-        (Token::new(index, slot.generation) == token && !slot.is_free()).then_some(slot)
+        slot.is_of(token).then_some(slot)
     }
 
     /// Frees a connection's place and returns its task, if that was at rest.

@@ -2,6 +2,7 @@
 
 use super::connections::{Core, Token};
 use super::{Interrupt, Ready};
+use crate::clock;
 use crate::sync::Arc;
 use crate::sys::{Event, Events, Poller, Timeout};
 
@@ -35,9 +36,28 @@ impl Core {
         self.events.len()
     }
 
+    /// Returns how many queued tasks are urgent.
+    pub(super) fn urgent(&self) -> usize {
+        self.again.iter().filter(|(token, _)| self.is_urgent(*token)).count()
+    }
+
+    /// Takes the first queued task that is urgent.
+    pub(super) fn next_urgent(&mut self) -> Option<(Token, Ready)> {
+        let place = self.again.iter().position(|(token, _)| self.is_urgent(*token))?;
+        self.again.remove(place)
+    }
+
+    fn is_urgent(&self, token: Token) -> bool {
+        let slot = self.slots.get(token.index()).filter(|slot| slot.is_of(token));
+        slot.and_then(|slot| slot.resting.as_ref()).is_some_and(|one| one.task.is_urgent())
+    }
+
     /// Fetches events and queues the tasks they are for; returns how to reach those that are
     /// running, and how many others wait.
     pub(super) fn take_stock(&mut self, poller: &Poller) -> (Vec<Arc<dyn Interrupt>>, usize) {
+        if self.next_deadline().is_some() {
+            self.fire_timers(clock::monotonic_ns());
+        }
         let interrupts = self.look_around(poller);
         for event in self.events.by_ref() {
             let token = Token(event.token);

@@ -40,6 +40,11 @@ impl Scheduler {
         unsafe { self.core.with(|core| self.count_held(core)) };
     }
 
+    /// Whether a held answer may leave.
+    pub(super) fn may_send(&self, core: &Core) -> bool {
+        self.look_at_released(core).is_some()
+    }
+
     /// Counts what is held, and returns the released number if an answer may leave.
     fn look_at_released(&self, core: &Core) -> Option<u64> {
         let &(first, _) = core.held.front()?;

@@ -26,7 +26,7 @@ use std::io;
 use super::crew::SentItem;
 use super::handover::baton::{Baton, Passed};
 use crate::lock::{SpinClass, SpinLock};
-use crate::sync::{Arc, AtomicBool, AtomicU64, CachePadded, Ordering, Weak};
+use crate::sync::{Arc, AtomicBool, AtomicU32, AtomicU64, CachePadded, Ordering, Weak};
 use crate::sys::{self, EventFd, Poller};
 
 use connections::{Core, Token};
@@ -71,6 +71,9 @@ pub(in crate::sched) struct Scheduler {
     /// Clock ticks when each task that waits for a worker was first seen, while no worker holds the
     /// scheduler. Only the monitor uses it.
     pub(in crate::sched) queued: SpinLock<Vec<u64>>,
+    /// Whether a worker beyond the limit runs urgent tasks, and its ledger number once it does.
+    has_relief: AtomicBool,
+    relief: AtomicU32,
     /// The time that its ended workers spent on a CPU, and waiting for one, in ns.
     pub(in crate::sched) ended_cpu_ns: AtomicU64,
     pub(in crate::sched) ended_delay_ns: AtomicU64,
@@ -104,6 +107,8 @@ impl Scheduler {
             workers: AtomicU64::new(0),
             counters: CachePadded::default(),
             queued: SpinLock::new(SpinClass::SosScheduler, Vec::new()),
+            has_relief: AtomicBool::new(false),
+            relief: AtomicU32::new(0),
             ended_cpu_ns: AtomicU64::new(0),
             ended_delay_ns: AtomicU64::new(0),
             ended: AtomicBool::new(false),
@@ -150,8 +155,8 @@ impl Scheduler {
     }
 
     /// For a scheduler that no worker holds: delivers attentions, adopts connections, and starts a
-    /// worker if the limit allows one again. Returns how many tasks wait for a worker; `None` if a
-    /// worker holds the scheduler.
+    /// worker if the limit allows one again, or else one beyond it for urgent tasks. Returns how
+    /// many other tasks wait for a worker; `None` if a worker holds the scheduler.
     pub(in crate::sched) fn tend(self: &Arc<Self>) -> Option<usize> {
         if !self.baton.take_if_free() {
             return None;
@@ -168,10 +173,38 @@ impl Scheduler {
         for interrupt in interrupts {
             interrupt.interrupt();
         }
-        if queued == 0 || !Worker::hire(self) {
+        // SAFETY: as above; the closure only reads and counts.
+        let (urgent, may_send) =
+            unsafe { self.core.with(|core| (core.urgent(), self.may_send(core))) };
+        let is_served =
+            queued > 0 && Worker::hire(self) || (urgent > 0 || may_send) && self.hire_relief();
+        if !is_served {
             self.baton.abandon();
         }
-        Some(queued)
+        Some(queued - urgent)
+    }
+
+    /// Whether the worker that holds the scheduler runs urgent tasks only.
+    pub(in crate::sched) fn is_held_by_relief(&self) -> bool {
+        // Relaxed: the monitor's counts may be a look behind.
+        let relief = self.relief.load(Ordering::Relaxed);
+        let is_there = self.has_relief.load(Ordering::Relaxed);
+        // It holds the scheduler before it has begun.
+        is_there && (relief == 0 || self.counters.holder() == relief)
+    }
+
+    /// Starts a worker beyond the limit, for urgent tasks and held answers that may leave; it begins as
+    /// the scheduler's holder. There is one at a time: if it waits as well, further urgent tasks
+    /// wait for it.
+    fn hire_relief(self: &Arc<Self>) -> bool {
+        if self.has_relief.swap(true, Ordering::Relaxed) {
+            return false;
+        }
+        let hired = Worker::hire_relief(self);
+        if !hired {
+            self.has_relief.store(false, Ordering::Relaxed);
+        }
+        hired
     }
 
     /// Gives the scheduler to another worker because the calling one must wait.

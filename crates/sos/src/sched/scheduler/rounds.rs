@@ -7,7 +7,7 @@ use crate::epoch;
 use crate::ledger::{self, State};
 use crate::memory::{self, TIDY_NS};
 use crate::sched::activity::Standing;
-use crate::sched::handover::baton::Grant;
+use crate::sched::handover::baton::{Grant, Passed};
 use crate::sync::{Arc, Ordering};
 use crate::sys::Timeout;
 use crate::thread;
@@ -35,6 +35,36 @@ impl Scheduler {
         epoch::enter();
         while let Serving::On = self.round(worker) {}
         epoch::leave();
+        ledger::to(State::Idle);
+    }
+
+    /// Runs the urgent tasks that are queued, while all other workers wait, and gives the scheduler
+    /// up. The monitor finds those that come later.
+    pub(super) fn relieve(&self, worker: &Worker) {
+        self.relief.store(worker.activity.number(), Ordering::Relaxed);
+        self.counters.held_by(worker.activity.number());
+        ledger::to(State::Scheduling);
+        epoch::enter();
+        self.send_released(worker);
+        // SAFETY: this worker holds the scheduler, in each turn; the closure only reads and pops.
+        while let Some((token, ready)) = unsafe { self.core.with(Core::next_urgent) } {
+            self.run_task(worker, token, ready);
+            epoch::quiescent();
+            if self.baton.has_signalled() {
+                break;
+            }
+        }
+        self.send_kept();
+        self.end_rounds();
+        epoch::leave();
+        // Others may have come back while an urgent task waited.
+        if self.baton.pass() == Passed::Nobody {
+            self.counters.held_by_nobody();
+            self.baton.abandon();
+            self.shared.monitor.wake();
+        }
+        self.relief.store(0, Ordering::Relaxed);
+        self.has_relief.store(false, Ordering::Relaxed);
         ledger::to(State::Idle);
     }
 

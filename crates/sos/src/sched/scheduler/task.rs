@@ -73,6 +73,12 @@ pub trait Task: Send {
         None
     }
 
+    /// Whether it is run even where all workers that the limit allows wait: a login, or an
+    /// administrator's connection. Asked while the task is at rest.
+    fn is_urgent(&self) -> bool {
+        false
+    }
+
     /// The monotonic time (ns) at which to run it even if nothing arrives; asked after each run,
     /// and once when it is adopted. Coarse: it may be late by some milliseconds.
     fn deadline_ns(&self) -> Option<u64> {

@@ -13,6 +13,15 @@ use crate::sync::{Arc, Ordering};
 use crate::sys;
 use crate::thread;
 
+/// What a worker is there for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Duty {
+    /// It runs whatever is ready, until it is not needed any more.
+    All,
+    /// It runs what is urgent, beyond the limit of workers, and ends.
+    Urgent,
+}
+
 /// A worker. It is a local variable of its thread.
 pub(in crate::sched) struct Worker {
     pub(in crate::sched) scheduler: Arc<Scheduler>,
@@ -63,14 +72,26 @@ impl Worker {
             shared.workers.fetch_sub(1, Ordering::Relaxed);
             return false;
         }
-        let hired = Self::start(scheduler);
-        if hired.is_err() {
-            shared.workers.fetch_sub(1, Ordering::Relaxed);
-        }
-        hired.is_ok()
+        Self::start(scheduler, Duty::All)
     }
 
-    fn start(scheduler: &Arc<Scheduler>) -> io::Result<()> {
+    /// Starts a worker for urgent tasks beyond the limit; it holds the scheduler from its first
+    /// moment. Returns false if the system refuses a thread.
+    pub(super) fn hire_relief(scheduler: &Arc<Scheduler>) -> bool {
+        scheduler.shared.workers.fetch_add(1, Ordering::Relaxed);
+        Self::start(scheduler, Duty::Urgent)
+    }
+
+    /// Starts a worker that is counted already.
+    fn start(scheduler: &Arc<Scheduler>, duty: Duty) -> bool {
+        let started = Self::spawn(scheduler, duty);
+        if started.is_err() {
+            scheduler.shared.workers.fetch_sub(1, Ordering::Relaxed);
+        }
+        started.is_ok()
+    }
+
+    fn spawn(scheduler: &Arc<Scheduler>, duty: Duty) -> io::Result<()> {
         let name = format!("sched-{}", scheduler.id);
         let shared = Arc::clone(&scheduler.shared);
         let scheduler_id = scheduler.id;
@@ -88,7 +109,7 @@ impl Worker {
                 task: Cell::new(Token::KICK),
                 tidied: Cell::new(0),
             };
-            worker.run();
+            worker.run(duty);
         };
         let started = thread::spawn(&shared.accounts, &name, body);
         match started {
@@ -101,7 +122,7 @@ impl Worker {
         Ok(())
     }
 
-    fn run(self) {
+    fn run(self, duty: Duty) {
         if let Some(cpu) = self.scheduler.cpu {
             // If the system refuses, the worker runs on any CPU, which costs only speed.
             let _ = sys::pin_to_cpu(cpu);
@@ -110,7 +131,10 @@ impl Worker {
         crate::census::enter(crate::census::Domain::of_scheduler(self.scheduler.id));
         let on_roster = self.shared().roster.enter(&self.activity);
         WORKER.set(&raw const self);
-        self.scheduler.serve(&self);
+        match duty {
+            Duty::All => self.scheduler.serve(&self),
+            Duty::Urgent => self.scheduler.relieve(&self),
+        }
         WORKER.set(ptr::null());
         self.scheduler.keep_times();
         drop(on_roster);

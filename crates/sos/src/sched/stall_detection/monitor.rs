@@ -157,10 +157,11 @@ impl Monitor {
             if found == Found::Moving && still_ns >= STALL_NS {
                 self.note_stall(index, still_ns);
             }
-            if found != Found::Unattended {
-                self.watched[index].book_queued();
-            } else {
-                self.watched[index].tend();
+            match found {
+                Found::Unattended => self.watched[index].tend(),
+                // What waits for a worker still does.
+                Found::Moving if self.watched[index].scheduler.is_held_by_relief() => {}
+                Found::Asleep | Found::Moving => self.watched[index].book_queued(),
             }
         }
         awake

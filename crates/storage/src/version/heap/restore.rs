@@ -55,6 +55,14 @@ impl Heap {
         self.shards.iter().all(|shard| shard.segment(0).is_none())
     }
 
+    /// Returns the head of a row; `None` if the heap has no such row id.
+    pub(crate) fn find_head(&self, id: RowId) -> Option<&RowHead> {
+        let (shard, number) = parts_of(id);
+        let shard = self.shards.has_place(shard).then(|| self.shards.of(shard))?;
+        let (segment, slot) = place_of(number);
+        Some(shard.segment(segment)?.head(slot))
+    }
+
     /// Returns the head of a row that is to be put back; makes it and those below if needed. `None`
     /// if no heap has such a row id.
     pub(crate) fn head_at(&self, id: RowId) -> Option<&RowHead> {
