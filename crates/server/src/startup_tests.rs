@@ -15,7 +15,7 @@ use sos::wait::WaitType;
 use types::Value;
 
 use crate::options::{Certificate, Encryption, Limits, LockMode, Options, Password};
-use crate::shared::{Seats, Shared};
+use crate::shared::{Door, Seats, Shared};
 use crate::{Recovery, accept, listen, log, open, shared, tls};
 
 const PASSWORD: &str = "Slow-Disk1";
@@ -59,6 +59,8 @@ impl Life {
             server_name: server_name.clone(),
             client_log: log::ClientLog::default(),
             seats: Seats::new(10),
+            admin_doors: Seats::new(2),
+            admins: Seats::new(1),
         };
         serve(&self.machine, &Arc::new(impatient))
     }
