@@ -3,7 +3,7 @@
 use crate::client::{Client, error_numbers};
 use crate::server::ServerProcess;
 
-/// A batch that does `work` and fails if its session has yielded fewer than five times meanwhile.
+/// A batch that does `work` and fails if its session has yielded fewer than five times in that time.
 fn yields_within(work: &str) -> String {
     let count = "ISNULL((SELECT waiting_tasks_count FROM sys.dm_exec_session_wait_stats \
                  WHERE session_id = @@SPID AND wait_type = N'SOS_SCHEDULER_YIELD'), 0)";

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 const FILE_LINES_MAX: usize = 800;
 
 /// The wall for a crate, in lines of `src` without files of tests and models.
-const CRATE_LINES_MAX: usize = 16_000;
+const CRATE_LINES_MAX: usize = 16_200;
 
 /// Crates past that wall, with a wall of their size.
 const LARGE_CRATES: &[(&str, usize)] = &[("sos", 31_200)];

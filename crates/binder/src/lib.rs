@@ -18,6 +18,7 @@ pub mod external;
 pub mod fragment;
 pub mod hint;
 mod level;
+pub mod parameter;
 pub mod program;
 pub mod query;
 pub mod require;

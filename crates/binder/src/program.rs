@@ -31,7 +31,7 @@ pub struct Parameters {
     pub variables: Vec<VariableDef>,
     /// Table-valued parameters, in order.
     pub tables: Vec<TableVariableDef>,
-    /// See [`Program::declared`].
+    /// OUTPUT and defaults of the scalar parameters: see [`Program::declared`].
     pub declared: Vec<DeclaredParameter>,
     /// Kind of the program.
     pub body: Body,

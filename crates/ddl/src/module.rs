@@ -10,7 +10,7 @@ use types::{Error, Msg, Result, Value};
 
 use crate::{Target, change_database, target};
 use ::binder::Binder;
-use ::binder::fragment::parameter_default;
+use ::binder::parameter::default_of;
 use ::binder::types::DefaultLength;
 use ::catalog::name::Name;
 use ::catalog::{
@@ -346,7 +346,7 @@ fn cursor_parameter(name: String, parameter: &ast::Parameter) -> Result<Paramete
 fn default_value(expr: &ast::Expr, ty: &ColumnType, cx: &Cx<'_>) -> Result<ParameterDefault> {
     let context = compile::binding::bare_context(cx.session, &cx.session.identity.database);
     let default = (expr, &*cx.source);
-    parameter_default(&mut context.binder(), default, ty, &cx.session.convert_options())
+    default_of(&mut context.binder(), default, ty, &cx.session.convert_options())
 }
 
 pub(crate) fn create_view(

@@ -241,7 +241,7 @@ impl Reading {
 }
 
 /// Reads the records of a log while its database goes on. A fault is met once more before it counts:
-/// the log may have been changed meanwhile.
+/// the log may have changed in between.
 #[derive(Debug)]
 pub struct Walk {
     reading: Reading,

@@ -33,6 +33,7 @@ pub mod samples;
 pub mod segments;
 pub mod sessions;
 pub mod statistics;
+pub mod system_objects;
 pub mod tasks;
 pub mod triggers;
 pub mod types;

@@ -7,6 +7,7 @@ use tsql::ast::{self, StatementKind};
 use types::value::ColumnType;
 use types::{DataType, Length, Value};
 
+use crate::system_objects::{msdb_views, schema_of, system_objects, system_row};
 use crate::view::Scope;
 use ::catalog::name::Name;
 use ::catalog::{
@@ -102,16 +103,6 @@ pub fn objects(session: &SessionState, database: &Database) -> Vec<ObjectRow> {
     rows
 }
 
-/// Returns the system's tables and views of msdb, which belong to its schema dbo; none for other
-/// databases.
-fn msdb_views(
-    session: &SessionState,
-    database: &Database,
-) -> impl Iterator<Item = (i32, &'static dyn SystemView)> {
-    let is_msdb = Name::same(&database.name, "msdb");
-    is_msdb.then(|| session.instance.library.msdb_views()).into_iter().flatten()
-}
-
 fn push_table(table: &TableDef, rows: &mut Vec<ObjectRow>) {
     let row = |name: &str, id, parent_id, code| ObjectRow {
         name: name.to_owned(),
@@ -184,61 +175,6 @@ fn module_row(object: &Object, database: &Database) -> Option<ObjectRow> {
         check_option: checks_option(object),
         view_metadata: has_view_metadata(object),
     })
-}
-
-/// Returns the system views and procedures as objects; their creation time is the start of the instance.
-pub fn system_objects(session: &SessionState) -> Vec<ObjectRow> {
-    let started = &session.instance.started;
-    let row = |(id, view): (i32, &dyn SystemView)| system_row(session, id, view);
-    let procedure = |(id, name): (i32, &'static str)| ObjectRow {
-        name: name.to_owned(),
-        id,
-        schema: "sys".to_owned(),
-        schema_id: 4,
-        owner: None,
-        parent_id: 0,
-        code: if name.starts_with("xp_") { "X" } else { "P" },
-        created: started.clone(),
-        modified: started.clone(),
-        system: true,
-        check_option: false,
-        view_metadata: false,
-    };
-    let library = session.instance.library;
-    library.views().map(row).chain(library.procedures().map(procedure)).collect()
-}
-
-fn system_row(session: &SessionState, id: i32, view: &dyn SystemView) -> ObjectRow {
-    let started = &session.instance.started;
-    let schema = schema_of(view);
-    let schema_id = match schema {
-        "dbo" => 1,
-        "sys" => 4,
-        _ => 3,
-    };
-    ObjectRow {
-        name: view.name().to_owned(),
-        id,
-        schema: schema.to_owned(),
-        schema_id,
-        owner: None,
-        parent_id: 0,
-        code: if view.arity() == 0 { "V" } else { "TF" },
-        created: started.clone(),
-        modified: started.clone(),
-        system: true,
-        check_option: false,
-        view_metadata: false,
-    }
-}
-
-/// Returns the name of a system view's schema.
-fn schema_of(view: &dyn SystemView) -> &'static str {
-    match view.schema() {
-        "" => "sys",
-        plan::view::MSDB => "dbo",
-        schema => schema,
-    }
 }
 
 /// A column of a table or view: a row of `sys.columns`.

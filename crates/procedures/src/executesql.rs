@@ -7,7 +7,7 @@ use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
 use crate::procedure::{SystemProcedure, argument};
-use ::binder::fragment::parameter_default;
+use ::binder::parameter::default_of;
 use ::binder::program::Parameters;
 use ::executor::{Cx, Frame};
 use ::plan::program::{
@@ -149,7 +149,7 @@ pub(crate) fn parse_parameters(declared: &str, session: &SessionState) -> Result
         let default = match &parameter.default {
             Some(default) => {
                 let (default, options) = ((default, &*source), session.convert_options());
-                Some(parameter_default(&mut context.binder(), default, &ty, &options)?)
+                Some(default_of(&mut context.binder(), default, &ty, &options)?)
             }
             None => None,
         };

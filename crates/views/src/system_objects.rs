@@ -5,7 +5,8 @@ use types::Value;
 use metadata::column::{
     BIT, Column, DATETIME, INT, SYSNAME, ascii, bit, ch, col, int, nv, opt, rows, shape, text,
 };
-use metadata::objects::{ObjectRow, system_objects, type_description};
+use metadata::objects::{ObjectRow, type_description};
+use metadata::system_objects::system_objects;
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<ObjectRow>] = &[

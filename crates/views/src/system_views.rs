@@ -2,7 +2,7 @@
 
 use super::views::COLUMNS;
 use metadata::column::{rows, shape};
-use metadata::objects::system_objects;
+use metadata::system_objects::system_objects;
 use metadata::{Rows, Scope, SystemView};
 
 pub(crate) static VIEW: SystemView = SystemView {

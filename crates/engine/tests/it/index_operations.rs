@@ -56,7 +56,7 @@ fn rows_and_entries_are_counted_as_they_change() {
         "UPDATE stock SET id = 1000 WHERE id = 100",
         // Two rows, one of which the index with the filter has.
         "DELETE stock WHERE id IN (2, 60)",
-        // What is rolled back has been done all the same.
+        // Changes count also when they are rolled back.
         "BEGIN TRAN; DELETE stock WHERE id = 61; INSERT stock VALUES (2000, 0, 2000, NULL); ROLLBACK",
         SOLD,
         "INSERT sold VALUES (3, 1), (4, 2)",

@@ -184,7 +184,7 @@ impl Transaction {
         self.get_counted((table, index, 1), key, read)
     }
 
-    /// Gets a row as [`Self::get`], and counts this as so many look-ups: none, if the caller has.
+    /// Gets a row as [`Self::get`], and counts `seeks` look-ups: none, if the caller has counted it.
     fn get_counted<'t>(
         &'t self,
         (table, index, seeks): (&'t Table, IndexId, u64),

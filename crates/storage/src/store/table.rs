@@ -44,9 +44,9 @@ pub struct Table {
 /// What one thread has added to the counts of a table.
 #[derive(Default)]
 struct Counts {
-    /// Committed rows.
+    /// Rows that are committed and not deleted.
     rows: AtomicI64,
-    /// Bytes of versions.
+    /// Bytes that the row versions take in sum.
     row_bytes: AtomicI64,
     tally: RowTally,
 }

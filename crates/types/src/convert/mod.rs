@@ -92,7 +92,7 @@ pub struct ConvertOptions {
 pub struct Pause(pub Option<fn()>);
 
 impl Pause {
-    /// Calls it.
+    /// Calls the function, if there is one.
     #[inline]
     pub fn call(self) {
         if let Some(pause) = self.0 {

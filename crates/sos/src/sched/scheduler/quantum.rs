@@ -91,7 +91,7 @@ pub struct Pace(u32);
 impl Pace {
     const TICKS: u32 = 256;
 
-    /// Begins to count.
+    /// Begins to count: the first yield is due after 256 ticks.
     #[must_use]
     pub const fn new() -> Self {
         Self(Self::TICKS)
