@@ -33,5 +33,6 @@ pub(crate) use shards::{Shards, own_number};
 pub(crate) use sync::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, CachePadded, Label, Ordering,
     SpinClass, SpinLock, check_quantum_soon, delay_release, label, labelled, measured, prefetch,
+    yield_if_quantum_due,
 };
 pub(crate) use tally::Tally;

@@ -30,6 +30,13 @@ pub(crate) fn check_quantum_soon() {
     sos::sched::check_quantum_soon();
 }
 
+/// Lets another request run if this one has held its scheduler for a quantum.
+#[inline]
+pub(crate) fn yield_if_quantum_due() {
+    #[cfg(not(any(loom, shuttle)))]
+    sos::sched::yield_if_quantum_due();
+}
+
 /// Prefetches the cache line of an address, which need not be valid: nothing is read or written.
 #[inline]
 pub(crate) fn prefetch(place: *const u8) {

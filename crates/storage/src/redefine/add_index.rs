@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::index::{Index, has_key, with_buffer};
-use crate::primitives::pin;
+use crate::primitives::{pin, yield_if_quantum_due};
 use crate::spec::{Error, IndexId, IndexSpec, Result, RowImage};
 use crate::store::{Asker, KeyTaken, Table, Trust, check_free};
 use crate::transaction::{Patience, wait_for};
@@ -43,6 +43,7 @@ impl Table {
             if heads.is_empty() {
                 return Ok(());
             }
+            yield_if_quantum_due();
             for head in &heads {
                 while let Err(taken) = self.index_row(index, head) {
                     match taken {
