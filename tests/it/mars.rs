@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
 
 use tds::client::{self, ClientSettings, EnvChanged, Token, TokenReader};
 use tds::packet::{HEADER_BYTES, PacketHeader, Status};
@@ -12,7 +13,7 @@ use tds::{Cursor, DoneStatus, Prelogin, TdsVersion, TransactionAction};
 use types::Value;
 
 use crate::client::{Client, Tokens, error_numbers, login_of_sa, rows, tcp};
-use crate::server::ServerProcess;
+use crate::server::{PASSWORD, ServerProcess, command};
 
 /// A query with more rows than windows and buffers hold: some 20 MB.
 const MANY_ROWS: i64 = 100_000;
@@ -496,6 +497,30 @@ fn sessions_beyond_the_limit_get_one_error_and_the_others_go_on() {
     mars.close(5);
     mars.open(5);
     assert_eq!(mars.value(5, "SELECT 7"), Value::Int(7));
+}
+
+#[test]
+fn sessions_leave_descriptors_for_connections() {
+    let plain = command(&["serve", "--port", "0", "--sa-password", PASSWORD]);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -n 400; exec \"$0\" \"$@\""]);
+    limited.arg(plain.get_program()).args(plain.get_args());
+    limited.stdin(std::process::Stdio::null());
+    limited.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let server = ServerProcess::start_command(limited);
+    // Two for each session: half of the 400.
+    let mut mars = Mars::with_sessions(server.address, 100);
+    for session in 100..300 {
+        mars.open(session);
+        assert_eq!(error_numbers(&mars.response(session)), [17809]);
+    }
+    assert_eq!(mars.value(5, "SELECT 6"), Value::Int(6));
+    let mut others: Vec<_> = (0..50).map(|_| Client::log_in(server.address)).collect();
+    assert_eq!(others[49].value_of("1"), Value::Int(1));
+    drop(mars);
+    server.wait_until("the sessions are gone", |s| s.sockets() < 100);
+    let mut again = Mars::with_sessions(server.address, 100);
+    assert_eq!(again.value(99, "SELECT 7"), Value::Int(7));
 }
 
 /// Returns frames that no client sends, with sessions 0 and 1 open.

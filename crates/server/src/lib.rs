@@ -44,7 +44,7 @@ use storage::{Store, StoreOptions};
 use banner::Coordinates;
 use connection::Connection;
 use options::{AdminPort, Options, Password};
-use shared::{ADMIN_DOORS_MAX, ADMINS_MAX, Door, Seats, Shared};
+use shared::{ADMIN_DOORS_MAX, ADMINS_MAX, Door, Seats, Shared, mars_sessions_max};
 
 pub use tls::random_password;
 
@@ -438,6 +438,7 @@ fn shared(options: &Options, machine: &Arc<Machine>) -> Result<Shared, String> {
         server_name: machine_name,
         client_log: log::ClientLog::default(),
         seats: Seats::new(options.limits.connections_max),
+        mars: Seats::new(mars_sessions_max(sys::raise_open_files())),
         admin_doors: Seats::new(ADMIN_DOORS_MAX),
         admins: Seats::new(ADMINS_MAX),
     })

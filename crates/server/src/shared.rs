@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) client_log: ClientLog,
     /// The count of connections.
     pub(crate) seats: Seats,
+    /// The count of MARS sessions of all connections.
+    pub(crate) mars: Seats,
     /// The count of connections to the administrators' port, logged in or not.
     pub(crate) admin_doors: Seats,
     /// The count of administrators that have logged in there.
@@ -46,6 +48,12 @@ pub(crate) enum Door {
 pub(crate) const ADMINS_MAX: usize = 1;
 /// Connections to the administrators' port at once, those included that have not logged in.
 pub(crate) const ADMIN_DOORS_MAX: usize = 8;
+
+/// MARS sessions of all connections at once: each takes two file descriptors, all together half of those that
+/// the process may have. The others are for connections and files.
+pub(crate) fn mars_sessions_max(open_files: u64) -> usize {
+    usize::try_from(open_files / 4).unwrap_or(usize::MAX)
+}
 
 impl Shared {
     /// Returns the count of connections that have come to a listener.

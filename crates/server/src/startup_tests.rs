@@ -59,6 +59,7 @@ impl Life {
             server_name: server_name.clone(),
             client_log: log::ClientLog::default(),
             seats: Seats::new(10),
+            mars: Seats::new(10),
             admin_doors: Seats::new(2),
             admins: Seats::new(1),
         };

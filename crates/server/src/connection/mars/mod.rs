@@ -25,7 +25,7 @@ use sos::sync::Arc;
 use sos::sys::{Peer, Socket};
 use tds::smp::{FrameHeader, FrameKind, FrameReader, Windows};
 use tds::{ProtocolError, ResponseWriter, WireSettings};
-use types::Msg;
+use types::{Error, Msg};
 
 pub(super) use lane::Lane;
 use wire::{Patience, Wire};
@@ -37,7 +37,7 @@ use super::link::Link;
 use super::login::failed;
 use super::request::Open;
 use super::{Connection, Side, Stage};
-use crate::shared::{Door, Shared};
+use crate::shared::{Door, Seat, Shared};
 
 /// How soon the connection's task looks again whether a session or the client reads on.
 const RETRY: std::time::Duration = std::time::Duration::from_millis(2);
@@ -167,17 +167,18 @@ impl Mux {
             self.ports.retain(|_, port| !port.is_over());
         }
         let lane = Arc::new(Lane::new(&self.wire, Windows::open(syn)?));
-        let pair = (self.ports.len() < sessions_max).then(Socket::pair);
-        let feed = match pair {
-            Some(Ok((feed, socket))) => {
-                self.adopt(&lane, socket, origin);
-                Some(feed)
-            }
-            // The limit, or the system has no descriptors left.
-            None | Some(Err(_)) => {
-                self.refuse(&lane, sessions_max, origin)?;
-                None
-            }
+        let most = i64::try_from(sessions_max).unwrap_or(i64::MAX);
+        let feed = if self.ports.len() >= sessions_max {
+            self.refuse(&lane, &Msg::TooManyMarsSessions(most).into(), origin)?;
+            None
+        } else if let Some(seat) = origin.shared.mars.take()
+            && let Ok((feed, socket)) = Socket::pair()
+        {
+            self.adopt(&lane, socket, (seat, origin));
+            Some(feed)
+        } else {
+            self.refuse(&lane, &no_descriptors(), origin)?;
+            None
         };
         let port = Port { lane, feed, waiting: VecDeque::new(), is_ended: false };
         self.ports.insert(syn.session, port);
@@ -185,7 +186,7 @@ impl Mux {
     }
 
     /// Makes the task of a session and gives it to a scheduler.
-    fn adopt(&self, lane: &Arc<Lane>, socket: Socket, origin: &Origin<'_>) {
+    fn adopt(&self, lane: &Arc<Lane>, socket: Socket, (seat, origin): (Seat, &Origin<'_>)) {
         let Some(session) = self.root.with(Session::member) else { return };
         let link = Arc::new(Link::of_lane(socket, Arc::clone(lane)));
         link.set_cancel(Arc::clone(session.cancel()));
@@ -203,18 +204,17 @@ impl Mux {
             local: origin.local,
             door: Door::Clients,
             admin: None,
-            _seat: None,
+            _seat: Some(seat),
         };
         let task = Box::new(Connection::of_side(side));
         origin.shared.instance.machine.adopt(sos::sched::Connection { task, interrupt });
     }
 
     /// Answers a session that is one too many with an error and ends it.
-    fn refuse(&self, lane: &Lane, most: usize, origin: &Origin<'_>) -> Result<(), End> {
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
+    fn refuse(&self, lane: &Lane, why: &Error, origin: &Origin<'_>) -> Result<(), End> {
         let mut writer = ResponseWriter::new();
         writer.begin(self.settings);
-        writer.message(&Msg::TooManyMarsSessions(most).into(), &origin.shared.server_name);
+        writer.message(why, &origin.shared.server_name);
         writer.done(failed());
         writer.finish();
         lane.send_some(&mut writer)?;
@@ -290,4 +290,11 @@ impl Port {
     fn is_over(&self) -> bool {
         self.is_ended && self.lane.is_finished()
     }
+}
+
+/// The error of a session beyond what all connections may have.
+fn no_descriptors() -> Error {
+    let text = "Could not open the session because the MARS sessions of all connections have taken the file descriptors \
+                that they may have. Raise the limit of open files (ulimit -n) or use fewer sessions.";
+    Error::custom(17809, 16, 1, text)
 }
