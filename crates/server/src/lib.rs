@@ -239,26 +239,32 @@ impl Server {
         }));
     }
 
-    /// Stops: accepts no more connections and requests, ends those that wait in WAITFOR, and lets the
-    /// others in progress finish, unless SHUTDOWN WITH NOWAIT was the reason.
+    /// Stops: accepts no more connections and requests, and lets those in progress finish, unless SHUTDOWN
+    /// WITH NOWAIT was the reason. A stop by a signal ends those that wait in WAITFOR.
     pub fn stop(mut self) {
         // Later clients learn at once that no server listens.
         drop(self.socket.take());
-        let grace = match self.shared.instance.shutdown() {
-            Shutdown::Orderly => self.shared.limits.shutdown_timeout,
+        let how = self.shared.instance.shutdown();
+        let grace = match how {
+            Shutdown::Signalled | Shutdown::Orderly => self.shared.limits.shutdown_timeout,
             Shutdown::AtOnce => Duration::ZERO,
         };
         // WAITFOR lets time pass: what comes behind it would not finish in time.
         let instance = &self.shared.instance;
-        match self.machine.stop_with(grace, || instance.end_pauses()) {
+        let urge = || {
+            if how == Shutdown::Signalled {
+                instance.end_pauses();
+            }
+        };
+        match self.machine.stop_with(grace, urge) {
             StopOutcome::Clean => {}
             StopOutcome::Abandoned(requests) => {
                 log::line(&format_args!("{requests} requests did not end in time"));
             }
         }
         if let Some(database) = self.shared.instance.durable() {
-            match self.shared.instance.shutdown() {
-                Shutdown::Orderly => {
+            match how {
+                Shutdown::Signalled | Shutdown::Orderly => {
                     self.shared.instance.write_query_stores(true);
                     database.stop();
                 }

@@ -12,7 +12,9 @@ use crate::session_id;
 /// How a server stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Requests that run may finish.
+    /// By a signal: requests that run may finish, but those in WAITFOR end at once.
+    Signalled,
+    /// SHUTDOWN: requests that run may finish.
     Orderly,
     /// They are ended: SHUTDOWN WITH NOWAIT.
     AtOnce,
@@ -25,7 +27,9 @@ pub type Stopper = Box<dyn Fn(&str) -> std::io::Result<()> + Send + Sync>;
 #[derive(Default)]
 pub(super) struct StopSwitch {
     stopper: OnceLock<Stopper>,
-    /// Whether SHUTDOWN WITH NOWAIT was the reason.
+    /// Whether SHUTDOWN was the reason.
+    is_asked: AtomicBool,
+    /// Whether it was SHUTDOWN WITH NOWAIT.
     is_at_once: AtomicBool,
 }
 
@@ -43,22 +47,23 @@ impl Instance {
     pub fn shut_down(&self, how: Shutdown, why: &str) -> Option<std::io::Result<()>> {
         let stopper = self.stop_switch.stopper.get()?;
         if how == Shutdown::AtOnce {
-            // Release: pairs with the Acquire of the thread that stops the server.
-            self.stop_switch.is_at_once.store(true, Ordering::Release);
+            self.stop_switch.is_at_once.store(true, Ordering::Relaxed);
         }
+        // Release: pairs with the Acquire of the thread that stops the server.
+        self.stop_switch.is_asked.store(true, Ordering::Release);
         Some(stopper(why))
     }
 
     /// Returns how the server is to stop.
     pub fn shutdown(&self) -> Shutdown {
-        if self.stop_switch.is_at_once.load(Ordering::Acquire) {
-            Shutdown::AtOnce
-        } else {
-            Shutdown::Orderly
+        match self.stop_switch.is_asked.load(Ordering::Acquire) {
+            false => Shutdown::Signalled,
+            true if self.stop_switch.is_at_once.load(Ordering::Relaxed) => Shutdown::AtOnce,
+            true => Shutdown::Orderly,
         }
     }
 
-    /// Ends the sessions that wait in WAITFOR: a stop does not wait for them.
+    /// Ends the sessions that wait in WAITFOR: a stop by a signal does not wait for them.
     pub fn end_pauses(&self) {
         let pauses = |waiting: Waiting| waiting.wait_type == WaitType::WaitFor;
         let activities = self.machine.activities();
