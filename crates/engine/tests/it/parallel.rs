@@ -31,7 +31,8 @@ fn outcome(answer: &Answer, text: &str) -> Vec<String> {
     let alike = |value: &String| value.trim_end().to_lowercase();
     let line = |row: &Vec<String>| row.iter().map(alike).collect::<Vec<_>>().join(" | ");
     let mut lines: Vec<String> = answer.sets.iter().flatten().map(line).collect();
-    if !text.contains("ORDER BY") {
+    // So is the order of ties.
+    if !text.contains("ORDER BY") || text.contains("WITH TIES") {
         lines.sort();
     }
     lines.extend(answer.messages.iter().map(describe));
