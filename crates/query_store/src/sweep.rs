@@ -85,10 +85,6 @@ impl Sweep<'_> {
             }
         });
         for found in &found {
-            // Without a plan its first execution is under way: it began after `open` was read.
-            if found.row.plan_hash.is_none() {
-                continue;
-            }
             let span = found.row.span();
             let document = || {
                 let database = &program.database;
