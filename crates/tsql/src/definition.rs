@@ -21,6 +21,8 @@ const OF_PARTS: [&str; 7] =
     ["dateadd", "datediff", "datediff_big", "datename", "datepart", "datetrunc", "date_bucket"];
 /// Functions that SQL Server keeps as a call of DATEPART.
 const PARTS: [&str; 3] = ["year", "month", "day"];
+/// Words of the language that stand where a name does and take no brackets.
+const PSEUDO_NAMES: [&str; 4] = ["$action", "$identity", "$partition", "$rowguid"];
 
 /// How IN with a list of values is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,8 +178,7 @@ impl Definition<'_> {
     }
 
     fn bracketed(&mut self, name: &str) {
-        // Pseudo columns are words of the language and take no brackets.
-        if name.starts_with('$') {
+        if PSEUDO_NAMES.iter().any(|word| word.eq_ignore_ascii_case(name)) {
             return self.put(name);
         }
         self.put("[");

@@ -14,6 +14,8 @@ fn names_stand_in_brackets_and_numbers_in_parentheses() {
     assert_eq!(column_of("0e0"), "((0.0000000000000000e+000))");
     assert_eq!(column_of("1.5e-3"), "((1.5000000000000000e-003))");
     assert_eq!(column_of("N'it''s'"), "(N'it''s')");
+    assert_eq!(check_of("[$a b] > 0"), "([$a b]>(0))");
+    assert_eq!(check_of("$Partition.f(a) = 1"), "($Partition.[f]([a])=(1))");
 }
 
 #[test]

@@ -40,6 +40,16 @@ fn round_trip(batch: Batch) {
 }
 
 #[test]
+fn names_with_any_characters_in_brackets_survive() {
+    for name in ["$", "$a b", "$action", "$,.'", "a]]b", "@", "#", "'", "--", " "] {
+        parser(format!("[{name}] 'x'").as_bytes());
+        parser(
+            format!("SELECT [{name}], t.[{name}] AS [{name}] FROM [{name}].[{name}]").as_bytes(),
+        );
+    }
+}
+
+#[test]
 fn corpus_of_the_fuzz_target_passes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/parser");
     let mut count = 0;

@@ -144,9 +144,6 @@ pub(crate) fn on_off(on: bool) -> &'static str {
 
 impl Print for Ident {
     fn print(&self, out: &mut String) {
-        if self.starts_with('$') {
-            return put!(out, self.as_str());
-        }
         put!(out, format!("[{}]", self.as_str().replace(']', "]]")));
     }
 }
