@@ -4,65 +4,39 @@ use types::date::{self, DatePart};
 use types::value::ColumnType;
 use types::{Collation, DataType, Error, Mode, Msg, Result, Value};
 
-use crate::{Call, Collating, Evaluate, Function};
+use crate::entry::{pure, session};
+use crate::{Call, Function};
 use plan::convert::convert_to;
 use plan::expr::Expr;
 use plan::function::Context;
 
 pub(crate) static FUNCTIONS: &[Function] = &[
-    now("GETDATE", |_| Ok(of(DataType::DateTime)), |cx| local(cx, &DataType::DateTime)),
-    now("GETUTCDATE", |_| Ok(of(DataType::DateTime)), |cx| utc(cx, &DataType::DateTime)),
-    now("SYSDATETIME", |_| Ok(of(DataType::DateTime2(7))), |cx| local(cx, &DataType::DateTime2(7))),
-    now(
+    session("GETDATE", |_| Ok(of(DataType::DateTime)), |cx| local(cx, &DataType::DateTime)),
+    session("GETUTCDATE", |_| Ok(of(DataType::DateTime)), |cx| utc(cx, &DataType::DateTime)),
+    session(
+        "SYSDATETIME",
+        |_| Ok(of(DataType::DateTime2(7))),
+        |cx| local(cx, &DataType::DateTime2(7)),
+    ),
+    session(
         "SYSUTCDATETIME",
         |_| Ok(of(DataType::DateTime2(7))),
         |cx| utc(cx, &DataType::DateTime2(7)),
     ),
-    now(
+    session(
         "SYSDATETIMEOFFSET",
         |_| Ok(of(DataType::DateTimeOffset(7))),
         |cx| local(cx, &DataType::DateTimeOffset(7)),
     ),
-    now("CURRENT_DATE", |_| Ok(of(DataType::Date)), |cx| local(cx, &DataType::Date)),
-    scalar("DATEADD", (3, 3), bind_date_add, eval_date_add),
-    scalar("DATEDIFF", (3, 3), bind_date_diff, eval_date_diff),
-    scalar("DATEDIFF_BIG", (3, 3), bind_date_diff_big, eval_date_diff_big),
+    session("CURRENT_DATE", |_| Ok(of(DataType::Date)), |cx| local(cx, &DataType::Date)),
+    pure("DATEADD", (3, 3), bind_date_add, eval_date_add),
+    pure("DATEDIFF", (3, 3), bind_date_diff, eval_date_diff),
+    pure("DATEDIFF_BIG", (3, 3), bind_date_diff_big, eval_date_diff_big),
 ];
 
 /// Finds a date part by any of its names and returns its place, by which bound calls name it.
 pub fn date_part_place(word: &str) -> Option<i32> {
     i32::try_from(DatePart::by_name(word)?.place()).ok()
-}
-
-const fn now(
-    name: &'static str,
-    bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
-    read: fn(&mut Context<'_>) -> Value,
-) -> Function {
-    Function {
-        name,
-        arity: (0, 0),
-        bind,
-        eval: Evaluate::Session(read),
-        deterministic: false,
-        collation: Collating::Apart,
-    }
-}
-
-const fn scalar(
-    name: &'static str,
-    arity: (u8, u8),
-    bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
-    eval: fn(&mut Context<'_>, &Call<'_>, &[Value]) -> Result<Value>,
-) -> Function {
-    Function {
-        name,
-        arity,
-        bind,
-        eval: Evaluate::Strict(eval),
-        deterministic: true,
-        collation: Collating::Apart,
-    }
 }
 
 fn of(data_type: DataType) -> ColumnType {
