@@ -205,6 +205,9 @@ pub struct ScanHints {
     pub committed_lock: bool,
     /// Whether this is the table that UPDATE, DELETE or MERGE changes.
     pub target: bool,
+    /// Whether the statement changes those of the rows that TOP or a window function picks: a row
+    /// that is gone by the time it is claimed has another in its place.
+    pub picked: bool,
     /// The row-version options of the table's database.
     pub database: Versions,
     /// READPAST: skip rows that another transaction owns.

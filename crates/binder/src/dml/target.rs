@@ -144,8 +144,9 @@ pub(crate) fn with_hints(
     let Some(register) = registers.find(|r| scan_of(&node, *r).is_some()) else {
         return node;
     };
-    change_scan(&mut node, register, &mut |scan| {
+    change_scan(&mut node, register, false, &mut |scan, picked| {
         scan.hints.target = true;
+        scan.hints.picked = picked;
         scan.hints.exclusive |= hints.exclusive;
         scan.hints.alone |= hints.alone;
         if hints.whole != Whole::No {
@@ -268,10 +269,18 @@ pub(crate) fn scan_of(node: &Node, register: Register) -> Option<&Scan> {
     }
 }
 
-fn change_scan(node: &mut Node, register: Register, change: &mut dyn FnMut(&mut Scan)) {
+/// Calls `change` with the scan that fills a register, and with whether TOP or a window function
+/// picks among its rows.
+fn change_scan(
+    node: &mut Node,
+    register: Register,
+    picked: bool,
+    change: &mut dyn FnMut(&mut Scan, bool),
+) {
+    let picked = picked || matches!(node, Node::Limit(_) | Node::Window(_));
     match node {
-        Node::Scan(scan) if fills(scan, register) => change(scan),
-        _ => children::inputs_mut(node, &mut |input| change_scan(input, register, change)),
+        Node::Scan(scan) if fills(scan, register) => change(scan, picked),
+        _ => children::inputs_mut(node, &mut |input| change_scan(input, register, picked, change)),
     }
 }
 

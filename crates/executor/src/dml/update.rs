@@ -276,6 +276,8 @@ impl<'s> Target<'s> {
                 return Ok(Some(row));
             }
         };
+        // A table without row locks may have lost what was picked; the statement picks again.
+        let row = if hints.picked && cx.session.transaction.count == 0 { row.fixed() } else { row };
         let claimed = transaction.claim(row, when_owned(hints)).map_err(|e| fault::raise(cx, e))?;
         let row = match claimed {
             Claim::Current(row) => row,

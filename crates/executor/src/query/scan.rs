@@ -250,11 +250,17 @@ fn one<'p>(
 fn late_lock(scan: &Scan, read: Read) -> Option<(RowLock, WhenOwned)> {
     // XLOCK conflicts with readers too: it is taken on every row that is read.
     let RowLock::Update(when_owned) = read.lock else { return None };
-    if scan.residual.is_none() || read.isolation > Isolation::Snapshot {
+    let whole = scan.residual.is_none() && !is_picked(scan);
+    if whole || read.isolation > Isolation::Snapshot {
         return None;
     }
     let first = if when_owned == WhenOwned::Skip { RowLock::Past } else { RowLock::None };
     Some((first, when_owned))
+}
+
+/// Returns whether the rows are claimed for the statement alone, since it picks among them.
+fn is_picked(scan: &Scan) -> bool {
+    scan.hints.picked && !scan.hints.exclusive
 }
 
 /// Locks a row that satisfies the predicate; `None` if it was deleted, or no longer satisfies it.
@@ -265,12 +271,12 @@ fn take_late<'p>(
     cx: &mut Cx<'_>,
     rows: &Rows<'p>,
 ) -> Result<Option<RowRef<'p>>> {
-    if !scan.hints.exclusive {
+    if !scan.hints.exclusive && !is_picked(scan) {
         return Ok(Some(row));
     }
     let read = read_mode(definition, scan.hints, cx)?;
     let Some((_, when_owned)) = late_lock(scan, read) else { return Ok(Some(row)) };
-    if when_owned != WhenOwned::Skip {
+    if scan.hints.exclusive && when_owned != WhenOwned::Skip {
         rows.transaction.keep_locks();
     }
     let claimed = rows.transaction.claim(row, when_owned).map_err(|e| fault::raise(cx, e))?;
@@ -629,6 +635,12 @@ pub fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Read
         ScanHints { exclusive: true, alone: true, .. } => RowLock::Exclusive(when),
         ScanHints { exclusive: true, .. } => RowLock::Update(when),
         ScanHints { target: true, .. } if is_locking => RowLock::Update(when),
+        // As SQL Server does: what is picked stays the statement's until it is changed.
+        ScanHints { picked: true, .. }
+            if isolation != Isolation::Snapshot && table.columnstore.is_none() =>
+        {
+            RowLock::Update(when)
+        }
         ScanHints { read_past: true, .. } if table.columnstore.is_none() => RowLock::Past,
         // The target of a change: the statement waits for each row when it claims it.
         ScanHints { target: true, .. } => RowLock::None,

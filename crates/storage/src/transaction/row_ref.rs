@@ -30,6 +30,13 @@ impl<'t> RowRef<'t> {
         self.version.image()
     }
 
+    /// Returns the row such that a change since it was read is a conflict, also for a statement of
+    /// its own, which then starts again: what it did depends on this row being there.
+    #[must_use]
+    pub fn fixed(self) -> Self {
+        Self { basis: Basis::Transaction, ..self }
+    }
+
     /// Returns the row's id, which is the same for all its versions.
     #[inline]
     pub fn id(&self) -> RowId {

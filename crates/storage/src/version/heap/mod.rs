@@ -1,8 +1,10 @@
 //! `Heap`: the heads of a table's rows, in segments that never move.
 //!
 //! Each thread appends to its own shard. A head is reused only after its row is collected, and its
-//! memory remains a head until the table is freed, so a stale pointer is never invalid.
+//! memory remains a head until the table is freed, so a stale pointer is never invalid. A walk skips
+//! segments whose heads are all free: a queue that was long once is not walked as a long one.
 
+mod free;
 mod ranges;
 mod restore;
 
@@ -14,7 +16,9 @@ use crate::primitives::{
 use crate::spec::RowId;
 use crate::version::{RowHead, Version};
 
+use free::FreeHeads;
 pub(crate) use ranges::HeapRange;
+use restore::{parts_of, place_of};
 
 /// Heads in the first segment of a shard; each next segment is twice as large, up to the maximum.
 const SEGMENT_HEADS_MIN: usize = if cfg!(test) { 4 } else { 16 };
@@ -40,6 +44,8 @@ struct Segment {
     /// log2 of the heads used in each line.
     line_shift: u32,
     used: AtomicU64,
+    /// Heads that are not free.
+    taken: AtomicU64,
     /// The checkpoint before the last change of a row of a durable table; 0 if there was none.
     generation: AtomicU64,
 }
@@ -48,7 +54,7 @@ struct Segment {
 struct ShardState {
     last: Option<NonNull<Segment>>,
     segments: usize,
-    free: Vec<NonNull<RowHead>>,
+    free: FreeHeads,
     rows_next: u64,
 }
 
@@ -131,8 +137,13 @@ impl Heap {
         let shard = self.shards.of(number);
         let head = {
             let mut state = shard.state.lock();
-            let free = state.free.pop();
-            free.unwrap_or_else(|| shard.append(&mut state, number))
+            match state.free.pop() {
+                Some((segment, head)) => {
+                    shard.segment(segment).expect("a free head is in a segment").take();
+                    head
+                }
+                None => shard.append(&mut state, number),
+            }
         };
         // SAFETY: heads live as long as the heap.
         unsafe { head.as_ref() }
@@ -142,10 +153,14 @@ impl Heap {
     pub(crate) fn release(&self, head: &RowHead) {
         debug_assert!(head.latest().is_null());
         // KEYS_CHANGED stays set: a slow thread may still be removing entries of old keys.
-        let number = usize::try_from(head.id().0 >> SHARD_SHIFT).expect("a shard number");
-        let head = NonNull::from(head);
-        let mut state = self.shards.of(number).state.lock();
-        booked(|| state.free.push(head));
+        let (number, row) = parts_of(head.id());
+        let (segment, _) = place_of(row);
+        let shard = self.shards.of(number);
+        let mut state = shard.state.lock();
+        booked(|| state.free.push(segment, NonNull::from(head)));
+        // SeqCst, as in `take`.
+        let of = shard.segment(segment).expect("a head is in a segment");
+        of.taken.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Appends the next heads in heap order to `batch`, all of one segment; none at the end.
@@ -167,6 +182,10 @@ impl Heap {
             if let Some(segment) = segment
                 && position.slot < used
             {
+                if segment.is_free() {
+                    position.slot = used;
+                    continue;
+                }
                 let start = position.slot;
                 position.slot = used.min(start + heads_max);
                 return Some(HeadRun { segment, start, len: position.slot - start });
@@ -189,7 +208,8 @@ impl Heap {
     ) -> Option<HeadRun<'_>> {
         let (number, shard) = self.shards.from(position.shard)?;
         let segment = shard.segment(position.segment).filter(|_| number == position.shard)?;
-        let (start, used) = (position.slot, segment.used());
+        let used = segment.used();
+        let start = if segment.is_free() { used } else { position.slot };
         position.slot = used.min(start + heads_max).max(start);
         (start < used).then_some(HeadRun { segment, start, len: position.slot - start })
     }
@@ -231,6 +251,7 @@ impl Segment {
             lines: (0..len >> line_shift).map(line).collect(),
             line_shift,
             used: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
             generation: AtomicU64::new(0),
         }
     }
@@ -242,6 +263,18 @@ impl Segment {
     #[inline]
     fn head(&self, slot: usize) -> &RowHead {
         &self.lines[slot >> self.line_shift].heads[slot & ((1 << self.line_shift) - 1)]
+    }
+
+    /// Counts a head that is no longer free.
+    fn take(&self) {
+        // SeqCst: before the head gets a version, so that a walk that must meet the version does
+        // not skip the segment.
+        self.taken.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Returns whether no head has a version.
+    fn is_free(&self) -> bool {
+        self.taken.load(Ordering::SeqCst) == 0
     }
 
     fn used(&self) -> usize {
@@ -270,6 +303,7 @@ impl HeapShard {
         let head = segment.head(used);
         head.set_id(RowId((number as u64) << SHARD_SHIFT | state.rows_next));
         state.rows_next += 1;
+        segment.take();
         // Release: pairs with the Acquire in `used`.
         segment.used.fetch_add(1, Ordering::Release);
         NonNull::from(head)
@@ -329,5 +363,22 @@ mod tests {
             walked.extend(batch.iter().map(|head| std::ptr::from_ref(*head).addr() / 64));
         }
         assert_eq!(walked, lines);
+    }
+
+    #[test]
+    fn segments_without_rows_are_skipped_and_the_lowest_heads_come_back_first() {
+        let heap = Heap::new();
+        let heads: Vec<&RowHead> = (0..20 * SEGMENT_HEADS_MAX).map(|_| heap.allocate()).collect();
+        let (kept, gone) = heads.split_last().unwrap();
+        gone.iter().for_each(|head| heap.release(head));
+        let mut position = HeapPosition::default();
+        let run = heap.run(&mut position, usize::MAX).unwrap();
+        assert!(run.len() <= SEGMENT_HEADS_MAX);
+        assert!(run.heads().any(|head| std::ptr::eq(head, *kept)));
+        assert!(heap.run(&mut position, 1).is_none());
+        let again = heap.allocate();
+        assert!(usize::try_from(again.id().0 & 0xffff).unwrap() < SEGMENT_HEADS_MIN);
+        let first = heap.run(&mut HeapPosition::default(), usize::MAX).unwrap();
+        assert!(first.heads().any(|head| std::ptr::eq(head, again)));
     }
 }

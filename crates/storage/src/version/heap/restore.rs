@@ -107,20 +107,22 @@ impl HeapShard {
         for (segment, at) in segments.into_iter().zip(0..) {
             let first = first_of(at);
             let used = (end - first).min(segment.len());
-            for slot in 0..used {
+            let mut taken = 0;
+            // The lowest is taken first.
+            for slot in (0..used).rev() {
                 let head = segment.head(slot);
                 head.set_id(id_of(number, first + slot));
                 if segment.has_row(slot) {
-                    rows += 1;
+                    taken += 1;
                 } else {
-                    booked(|| state.free.push(NonNull::from(head)));
+                    booked(|| state.free.push(at, NonNull::from(head)));
                 }
             }
+            rows += taken;
+            segment.taken.store(taken, Ordering::SeqCst);
             // Release: pairs with the Acquire in `used`.
             segment.used.store(used as u64, Ordering::Release);
         }
-        // The lowest is taken first.
-        state.free.reverse();
         state.rows_next = end as u64;
         rows
     }

@@ -1,0 +1,80 @@
+//! `FreeHeads`: the heads of a shard that can be used again.
+//!
+//! Those of the lowest segment are taken first. So the rows that are left after many were deleted
+//! gather at the beginning of the heap, where segments are small, and a walk skips those behind.
+
+use std::ptr::NonNull;
+
+use crate::version::RowHead;
+
+#[derive(Default)]
+pub(super) struct FreeHeads {
+    /// By segment.
+    heads: Vec<Vec<NonNull<RowHead>>>,
+    /// A bit for each segment: whether it has any.
+    marks: Vec<u64>,
+    /// No word of `marks` below this has a bit.
+    first: usize,
+}
+
+impl FreeHeads {
+    /// Adds a head of a segment.
+    pub(super) fn push(&mut self, segment: usize, head: NonNull<RowHead>) {
+        if self.heads.len() <= segment {
+            self.heads.resize_with(segment + 1, Vec::new);
+            self.marks.resize(segment / BITS + 1, 0);
+        }
+        self.heads[segment].push(head);
+        self.marks[segment / BITS] |= 1 << (segment % BITS);
+        self.first = self.first.min(segment / BITS);
+    }
+
+    /// Takes a head of the lowest segment that has any, and returns the segment's number with it.
+    pub(super) fn pop(&mut self) -> Option<(usize, NonNull<RowHead>)> {
+        while *self.marks.get(self.first)? == 0 {
+            self.first += 1;
+        }
+        let bit = self.marks[self.first].trailing_zeros() as usize;
+        let segment = self.first * BITS + bit;
+        let head = self.heads[segment].pop().expect("a mark says so");
+        if self.heads[segment].is_empty() {
+            self.marks[self.first] &= !(1 << bit);
+        }
+        Some((segment, head))
+    }
+}
+
+const BITS: usize = u64::BITS as usize;
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn heads_of_the_lowest_segment_come_first(
+            steps in prop::collection::vec(prop::option::of(0..300_usize), 0..400),
+        ) {
+            let (mut free, mut model) = (FreeHeads::default(), BTreeSet::new());
+            for (number, step) in (1_usize..).zip(steps) {
+                match step {
+                    Some(segment) => {
+                        let head = NonNull::without_provenance(number.try_into().unwrap());
+                        free.push(segment, head);
+                        model.insert((segment, head));
+                    }
+                    None => {
+                        let lowest = model.first().map(|(segment, _)| *segment);
+                        let taken = free.pop();
+                        prop_assert_eq!(taken.map(|(segment, _)| segment), lowest);
+                        prop_assert!(taken.is_none_or(|taken| model.remove(&taken)));
+                    }
+                }
+            }
+        }
+    }
+}
