@@ -10,7 +10,7 @@ use crate::partition::Valued;
 use crate::rebuild::{check_alike, check_columnstore, check_reorganized, rebuild_partitions};
 use crate::table;
 use ::catalog::name::Name;
-use ::catalog::{IndexConstraint, IndexDef, Object, TableDef, index_spec};
+use ::catalog::{IndexConstraint, IndexDef, IndexKind, Object, TableDef, index_spec};
 use ::compile::refuse;
 use ::compile::shape::index_option;
 use ::compile::shape::{Place, Shaper, duplicate_index};
@@ -253,6 +253,75 @@ pub(crate) fn drop(drop: &ast::DropIndex, cx: &mut Cx<'_>) -> Result<()> {
         remove(&table, place, &options, cx)?;
     }
     Ok(())
+}
+
+/// Runs ALTER TABLE .. ALTER INDEX i REBUILD WITH (BUCKET_COUNT = n). A hash index has as many
+/// buckets as its keys need, whatever was declared, so only what the catalog shows changes.
+///
+/// # Errors
+/// 10785 for an ordinary table, 2727 for an unknown index, 10794 for a range index, 155 for another
+/// option.
+pub(crate) fn alter_inline(
+    table: &Arc<TableDef>,
+    index: &ast::Ident,
+    options: &[ast::IndexOption],
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    check_inline(table, "ALTER TABLE ALTER INDEX")?;
+    let place = table.index(index).ok_or_else(|| Error::from(Msg::IndexNotFound(index)))?;
+    let mut next = TableDef::clone(table);
+    for option in options {
+        let is_hash = next.indexes[place].kind == IndexKind::Hash;
+        match option.name.as_ref() {
+            "BUCKET_COUNT" if is_hash => index_option::set(&mut next.indexes[place], option)?,
+            "BUCKET_COUNT" => {
+                let what = ("index option", "bucket_count", "indexes that are not hash indexes");
+                return Err(Msg::NotSupportedWith(what.0, what.1, what.2).into());
+            }
+            other => return Err(Msg::UnrecognizedOption(other, "ALTER TABLE").into()),
+        }
+    }
+    table::replace(next, cx)
+}
+
+/// Runs ALTER TABLE .. DROP INDEX.
+///
+/// # Errors
+/// 10785 for an ordinary table, 3701 for an unknown index, 3723 for the index of a constraint, 41327
+/// for the last index.
+pub(crate) fn drop_inline(
+    table: &Arc<TableDef>,
+    element: &ast::DropElement,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    check_inline(table, "ALTER TABLE DROP INDEX")?;
+    let options = DropOptions::new(&element.options, "ALTER TABLE")?;
+    match table.index(&element.name) {
+        Some(_) if table.indexes.len() == 1 => {
+            Err(Msg::MemoryOptimizedNeedsIndex(&table.name).into())
+        }
+        Some(place) => {
+            remove(table, place, &options, cx)?;
+            // The statement's next element sees the table without it.
+            cx.session.refresh_catalog();
+            Ok(())
+        }
+        None if element.if_exists => Ok(()),
+        None => {
+            let name = format!("{}.{}", table.name, element.name);
+            Err(super::cannot_drop("index", &name))
+        }
+    }
+}
+
+/// Checks that a table's indexes are part of its definition.
+fn check_inline(table: &TableDef, operation: &str) -> Result<()> {
+    if table.memory_optimized {
+        return Ok(());
+    }
+    let text =
+        format!("The operation '{operation}' is supported only with memory optimized tables.");
+    Err(Error::custom(10785, 16, 1, text))
 }
 
 fn remove(

@@ -29,7 +29,11 @@ const COLUMNS: &[Column<IndexRow>] = &[
     opt("allow_page_locks", BIT, |_| bit(true)),
     opt("has_filter", BIT, |_| bit(false)),
     opt("filter_definition", NVMAX, |_| Value::Null),
-    opt("bucket_count", INT, |r| r.index().and_then(|i| i.bucket_count).map_or(Value::Null, int)),
+    // A power of two, as in SQL Server.
+    opt("bucket_count", INT, |r| {
+        let declared = r.index().and_then(|i| i.bucket_count);
+        declared.map_or(Value::Null, |count| int(count.next_power_of_two()))
+    }),
     opt("compression_delay", INT, |_| Value::Null),
     opt("suppress_dup_key_messages", BIT, |_| bit(false)),
     opt("auto_created", BIT, |_| bit(false)),

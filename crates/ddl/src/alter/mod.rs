@@ -72,7 +72,9 @@ pub(crate) fn run(alter: &ast::AlterTable, values: &[Valued], cx: &mut Cx<'_>) -
             "NOT FOR REPLICATION" => spare_replication(&table, column, *add, cx),
             _ => refuse("ALTER COLUMN .. ADD and DROP"),
         },
-        AlterTableAction::AlterIndex { .. } => refuse("ALTER TABLE .. ALTER INDEX"),
+        AlterTableAction::AlterIndex { index, options } => {
+            super::index::alter_inline(&table, index, options, cx)
+        }
         AlterTableAction::Set(options) => versioning::set(&table, options, cx),
         // Done above: it needs no change of the definition.
         AlterTableAction::Switch { .. } => Ok(()),
@@ -434,7 +436,7 @@ fn drop(table: Arc<TableDef>, elements: &[ast::DropElement], cx: &mut Cx<'_>) ->
         match element.kind {
             DropElementKind::Constraint => drop_constraint(&table, element, cx)?,
             DropElementKind::Column => drop_column(&table, element, cx)?,
-            DropElementKind::Index => return refuse("ALTER TABLE .. DROP INDEX"),
+            DropElementKind::Index => super::index::drop_inline(&table, element, cx)?,
             DropElementKind::Period => versioned::drop_period(&table, cx)?,
         }
         let (id, name) = (table.id, table.database_id);

@@ -111,6 +111,8 @@ impl Parser<'_> {
         self.position += 2;
         let index = self.ident()?;
         self.expect(Kw::Rebuild)?;
+        // All indexes of a memory-optimized table are.
+        self.eat(Kw::Nonclustered);
         Ok(AlterTableAction::AlterIndex { index, options: self.index_options()? })
     }
 
