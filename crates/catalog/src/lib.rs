@@ -449,6 +449,9 @@ pub struct IndexDef {
     pub on: Option<PartitionedOn>,
 }
 
+/// Largest BUCKET_COUNT of a hash index, as in SQL Server.
+pub const BUCKET_COUNT_MAX: u64 = 1 << 30;
+
 /// Options about pages, page locks and statistics. Clearway has no pages, so they are only shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShownOptions {

@@ -17,7 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use catalog::CatalogCell;
+use catalog::CounterLog;
 use storage::TableId;
 
 use crate::{EventNames, TableMaker};
@@ -38,7 +38,8 @@ pub(crate) fn fault<T>(reason: impl Into<String>) -> Result<T> {
 
 /// What decoding needs besides the bytes.
 pub(crate) struct Cx<'a> {
-    pub(crate) cell: &'a CatalogCell,
+    /// Where sequences reserve their values.
+    pub(crate) counter_log: Option<&'a Arc<dyn CounterLog>>,
     pub(crate) tables: &'a mut dyn TableMaker,
     pub(crate) names: &'a EventNames,
     /// Storage ids of the tables so far.
@@ -474,9 +475,8 @@ mod tests {
             source: |_, _| None,
             target: |_, _| None,
         };
-        let cell = CatalogCell::new(catalog::Catalog::empty());
         let tables = &mut NoTables;
-        read(&mut Cx { cell: &cell, tables, names: &names, storages: BTreeSet::new() })
+        read(&mut Cx { counter_log: None, tables, names: &names, storages: BTreeSet::new() })
     }
 
     fn bytes(value: &impl Code) -> Vec<u8> {

@@ -84,7 +84,7 @@ pub fn decode(
     names: &EventNames,
 ) -> Result<Catalog, Error> {
     let start = cell.load();
-    let mut cx = Cx { cell, tables, names, storages: BTreeSet::new() };
+    let mut cx = Cx { counter_log: cell.counter_log(), tables, names, storages: BTreeSet::new() };
     let mut reading = Reading::new(&start);
     if entries.contains_key(&Key::Complete.to_bytes()) {
         reading.all(entries.iter(), &mut cx)?;
@@ -109,7 +109,7 @@ pub fn decode_database(
     tables: &mut dyn TableMaker,
     names: &EventNames,
 ) -> Result<Database, Error> {
-    let mut cx = Cx { cell, tables, names, storages: BTreeSet::new() };
+    let mut cx = Cx { counter_log: cell.counter_log(), tables, names, storages: BTreeSet::new() };
     let mut reading = Reading::new(&cell.load());
     reading.databases.clear();
     reading.all(entries.iter(), &mut cx)?;
@@ -126,16 +126,16 @@ pub fn decode_database(
 type TablePlace = (i16, i32);
 
 /// The parts of the catalog that have been read.
-struct Reading {
+pub(crate) struct Reading {
     catalog: Catalog,
-    databases: BTreeMap<i16, Database>,
+    pub(crate) databases: BTreeMap<i16, Database>,
     /// Tables by database and id, with their parts in system versioning.
     tables: BTreeMap<TablePlace, (Box<TableDef>, Role)>,
     counters: Vec<(CounterKey, Upto)>,
 }
 
 impl Reading {
-    fn new(start: &Catalog) -> Self {
+    pub(crate) fn new(start: &Catalog) -> Self {
         let catalog = Catalog {
             version: start.version,
             settings: start.settings,
@@ -147,7 +147,7 @@ impl Reading {
         Self { catalog, databases, tables: BTreeMap::new(), counters: Vec::new() }
     }
 
-    fn all<'e>(
+    pub(crate) fn all<'e>(
         &mut self,
         entries: impl Iterator<Item = (&'e Vec<u8>, &'e Vec<u8>)>,
         cx: &mut Cx<'_>,

@@ -5,6 +5,7 @@
 //! catalog from the last value of each key.
 #![forbid(unsafe_code)]
 
+mod check;
 mod code;
 mod database;
 mod decode;
@@ -21,6 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use catalog::{CatalogCell, RowShape, TableRows, create_rows};
+pub use check::check;
 pub use decode::{counter_entry, counters, counters_of, decode, decode_database};
 pub use diff::{diff, encode, encode_database};
 pub use event::EventNames;

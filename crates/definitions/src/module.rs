@@ -283,7 +283,7 @@ impl Code for SequenceDef {
         if increment == 0 || minimum >= maximum {
             return fault("a sequence without values");
         }
-        let counter = Arc::new(Counter::new(number, start, cx.cell.counter_log()));
+        let counter = Arc::new(Counter::new(number, start, cx.counter_log));
         Ok(Self {
             id,
             schema,

@@ -14,8 +14,6 @@ use crate::code::{
     Code, Cx, Fields, Result, choice, fault, put_field, put_sized, record, split_sized,
 };
 
-/// Largest BUCKET_COUNT of a hash index, as in SQL Server.
-const BUCKET_COUNT_MAX: u64 = 1 << 30;
 /// Most columns of a table: those of a wide table with a column set in SQL Server.
 const COLUMNS_MAX: usize = 30_000;
 
@@ -315,7 +313,7 @@ fn check(columns: &[ColumnDef], indexes: &[IndexDef]) -> Result<()> {
         let filter = index.filter.iter().flat_map(|filter| &filter.tests).map(|test| test.column);
         let used = index.keys.iter().map(|(key, _)| *key).chain(filter);
         in_range(used.chain(index.included.iter().copied()), columns)?;
-        if index.bucket_count.is_some_and(|count| count > BUCKET_COUNT_MAX) {
+        if index.bucket_count.is_some_and(|count| count > catalog::BUCKET_COUNT_MAX) {
             return fault(format!("the index `{}` has too many buckets", index.name));
         }
     }

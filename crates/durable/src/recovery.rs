@@ -196,7 +196,7 @@ fn open_folder(
         .map_err(|error| error.to_string())?;
     database.keep_schema_only(settings.keep_schema_only);
     instance.store.set_log(Arc::<CommitLog>::clone(&log));
-    listen(instance.catalog, &log);
+    listen(instance.catalog, instance.events, &log);
     if !is_complete {
         // From here on a start has all definitions from the log, what was removed included.
         log.define(&definitions::encode(&instance.catalog.load()));
@@ -274,13 +274,14 @@ fn open_writer(
 }
 
 /// Writes each change of the catalog to the log before it is published.
-fn listen(catalog: &CatalogCell, log: &Arc<CommitLog>) {
-    let listening = Arc::clone(log);
+fn listen(catalog: &CatalogCell, events: &EventNames, log: &Arc<CommitLog>) {
+    let (listening, events) = (Arc::clone(log), *events);
     catalog.set_listener(Box::new(move |base, next| {
         let entries = definitions::diff(base, next);
         if entries.is_empty() {
             return Ok(());
         }
+        definitions::check(&entries, next, &events).map_err(|error| unreadable(&error))?;
         let bytes = entries.iter().map(bytes_of).sum();
         listening.admit_definitions(bytes).map_err(|error| refusal(&error))?;
         listening.define(&entries);
@@ -316,6 +317,12 @@ fn log_bytes(folder: &Folder, first: u64) -> u64 {
             .ok()
     };
     folder.disk.list(LOG).map_or(0, |names| names.iter().filter_map(bytes).sum())
+}
+
+/// Returns the message of a definition that the next start could not read.
+fn unreadable(error: &definitions::Error) -> types::Error {
+    let text = format!("{error} The next start would end with this, so nothing was changed.");
+    types::Error::custom(3624, 16, 1, text)
 }
 
 /// Returns the message of a definition that the log refuses.

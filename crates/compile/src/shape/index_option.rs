@@ -53,12 +53,17 @@ pub fn check_names(options: &[IndexOption], statement: &str) -> Result<()> {
 /// Sets an option of CREATE INDEX.
 ///
 /// # Errors
-/// As [`show`].
+/// As [`show`], and 102 for a BUCKET_COUNT out of range.
 pub fn set(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
     match option.name.as_ref() {
         "BUCKET_COUNT" => {
-            if let OptionValue::Literal(Literal::Int(count)) = option.value {
-                index.bucket_count = u64::try_from(count).ok();
+            let count = match option.value {
+                OptionValue::Literal(Literal::Int(count)) => u64::try_from(count).ok(),
+                _ => None,
+            };
+            match count.filter(|count| (1..=catalog::BUCKET_COUNT_MAX).contains(count)) {
+                Some(count) => index.bucket_count = Some(count),
+                None => return wrong(option),
             }
         }
         "IGNORE_DUP_KEY" => index.ignore_dup_key = is_on(option)?,

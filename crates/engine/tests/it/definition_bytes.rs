@@ -60,7 +60,11 @@ impl Log {
         instance.catalog.set_counter_log(Arc::clone(&log) as Arc<dyn CounterLog>);
         let listening = Arc::clone(&log);
         instance.catalog.set_listener(Box::new(move |base, next| {
-            Self::apply(&listening.definitions, definitions::diff(base, next));
+            let entries = definitions::diff(base, next);
+            // What a data folder does before it takes a change.
+            let checked = definitions::check(&entries, next, &NAMES);
+            checked.map_err(|error| types::Error::custom(3624, 16, 1, error.to_string()))?;
+            Self::apply(&listening.definitions, entries);
             Ok(())
         }));
         log
@@ -315,6 +319,21 @@ fn definitions_of_every_kind_survive() {
         (0..=28).filter(|kind| !(7..16).contains(kind)).collect();
     assert_eq!(kinds, wanted, "an entry of each kind");
     compare(&instance, &log, 1).unwrap();
+}
+
+/// An entry that a start would refuse is refused when it is to be written.
+#[test]
+fn changes_that_a_start_could_not_read_are_refused() {
+    let (instance, log) = everything();
+    let catalog = instance.catalog.load();
+    let mut refused = 0;
+    for (key, value) in log.definitions.lock().iter().filter(|(_, value)| value.len() > 8) {
+        let entry = |value| [Entry { key: key.clone(), value: Some(value) }];
+        definitions::check(&entry(value.clone()), &catalog, &NAMES).unwrap();
+        let half = definitions::check(&entry(value[..value.len() - 3].to_vec()), &catalog, &NAMES);
+        refused += usize::from(half.is_err());
+    }
+    assert!(refused > 50, "{refused}");
 }
 
 /// Damaged entries are errors that name the entry, or other definitions; never a panic.
