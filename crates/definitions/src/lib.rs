@@ -84,7 +84,7 @@ pub struct NewTable<'a> {
     /// Name of the table, for messages.
     pub name: &'a str,
     /// Whether it is the definition of a function's result or of a view's columns: then it never
-    /// has rows.
+    /// has rows, and the maker drops the storage at once.
     pub is_shape: bool,
 }
 

@@ -14,6 +14,9 @@ use crate::code::{
     Code, Cx, Fields, Result, choice, fault, put_field, put_sized, record, split_sized,
 };
 
+/// The storage id of every shape while it is made: its storage is dropped at once. An id of its own
+/// could be that of a table whose definition is read later.
+const SHAPE: TableId = TableId(u32::MAX);
 /// Most columns of a table: those of a wide table with a column set in SQL Server.
 const COLUMNS_MAX: usize = 30_000;
 
@@ -250,7 +253,7 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
             memory_optimized,
             has_columns,
             durable: of == Use::Object && catalog::table::is_durable(id, database_id, schema_only),
-            restored: (of == Use::Object).then_some(storage),
+            restored: Some(if of == Use::Object { storage } else { SHAPE }),
         },
         id,
         name: &name,

@@ -460,7 +460,9 @@ impl TableMaker for Tables<'_> {
     fn make(&mut self, table: &NewTable<'_>) -> types::Result<Arc<TableRows>> {
         let Instance { store, catalog, .. } = self.instance;
         let rows = catalog::create_rows(store, catalog, &table.shape)?;
-        if table.shape.durable && !table.is_shape {
+        if table.is_shape {
+            store.drop_table(rows.data.id());
+        } else if table.shape.durable {
             let layout = Arc::clone(table.shape.layout);
             self.made.insert(rows.data.id(), Made { table: Arc::clone(&rows.data), layout });
         }

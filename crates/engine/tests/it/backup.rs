@@ -26,10 +26,18 @@ impl Data {
     }
 
     pub(crate) fn open(&self) -> Arc<Instance> {
+        self.try_open().unwrap()
+    }
+
+    /// Starts an instance over the folder.
+    ///
+    /// # Errors
+    /// Why the start is refused.
+    pub(crate) fn try_open(&self) -> Result<Arc<Instance>, String> {
         let instance = instance();
-        let folder = Folder::open(self.0.join("data").to_str().unwrap()).unwrap();
-        instance.open_database(folder, &Settings::default()).unwrap();
-        instance
+        let folder = Folder::open(self.0.join("data").to_str().unwrap())?;
+        instance.open_database(folder, &Settings::default())?;
+        Ok(instance)
     }
 
     pub(crate) fn file(&self, name: &str) -> String {

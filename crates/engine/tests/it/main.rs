@@ -55,6 +55,7 @@ mod point_bench;
 mod prefixes;
 mod query_profiles;
 mod query_store;
+mod restarts;
 mod script;
 mod security;
 mod several_seeks;

@@ -1,0 +1,101 @@
+//! Each script's database can be opened again: a start reads every definition that a statement can
+//! make, and the rows of its tables are those from before.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use engine::catalog::table::is_durable;
+use engine::instance::Instance;
+use engine::session::Session;
+
+use super::backup::Data;
+use crate::client::{batch, login};
+use crate::script::{blocks, check, scripts};
+
+/// Returns what is to be there after a restart: the objects, and the rows of durable tables.
+fn contents(instance: &Arc<Instance>) -> BTreeSet<String> {
+    let mut session = login(instance);
+    let catalog = instance.catalog.load();
+    let mut contents = BTreeSet::new();
+    for database in catalog.databases.values().filter(|database| database.id != TEMPDB) {
+        for object in database.objects.values() {
+            contents.insert(format!("{}.{}.{}", database.name, object.schema(), object.name()));
+        }
+        let durable = |id, only| is_durable(id, database.id, only);
+        for table in database.tables().filter(|table| durable(table.id, table.schema_only)) {
+            let name = format!("[{}].[{}].[{}]", database.name, table.schema, table.name);
+            let name = name.replace("]]", "]");
+            let rows = rows(&mut session, &name);
+            contents.insert(format!("{name}: {rows}"));
+        }
+    }
+    contents
+}
+
+const TEMPDB: i16 = engine::catalog::table::TEMPDB;
+
+/// Returns number and checksum of a table's rows. Columns without an order have no checksum, and a
+/// computed column may have another value each time.
+fn rows(session: &mut Session, table: &str) -> String {
+    let whole = format!("SELECT COUNT(*), CHECKSUM_AGG(BINARY_CHECKSUM(*)) FROM {table}");
+    let (answer, again) = (batch(session, &whole), batch(session, &whole));
+    if answer.errors.is_empty() && answer.sets == again.sets {
+        return format!("{:?}", answer.sets);
+    }
+    format!("{:?}", batch(session, &format!("SELECT COUNT(*) FROM {table}")).sets)
+}
+
+#[test]
+fn what_scripts_make_is_there_after_a_restart() {
+    let only = std::env::var("SCRIPT").unwrap_or_default();
+    let mut failures = String::new();
+    let mut objects = 0;
+    for (number, path) in scripts().into_iter().enumerate() {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !name.contains(&only) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let data = Data::new(&format!("restart-{name}"));
+        let instance = data.open();
+        let mut sessions: BTreeMap<String, Session> = BTreeMap::new();
+        let mut current = "a".to_owned();
+        for block in blocks(&text) {
+            match block.head.strip_prefix("session ") {
+                Some(session) => current = session.to_owned(),
+                None => {
+                    let session = sessions.entry(current.clone());
+                    let session = session.or_insert_with(|| login(&instance));
+                    // What it has to answer is another test's; some answers differ with a log.
+                    let _ = check(session, &block);
+                }
+            }
+        }
+        drop(sessions);
+        let before = contents(&instance);
+        objects += before.len();
+        let durable = instance.durable().unwrap();
+        if number % 2 == 0 {
+            durable.stop();
+        } else {
+            durable.stop_at_once();
+        }
+        drop(instance);
+        match data.try_open() {
+            Ok(instance) => {
+                let after = contents(&instance);
+                for lost in before.difference(&after) {
+                    writeln!(failures, "{name}: lost {lost}").unwrap();
+                }
+                for added in after.difference(&before) {
+                    writeln!(failures, "{name}: added {added}").unwrap();
+                }
+                instance.durable().unwrap().stop_at_once();
+            }
+            Err(problem) => writeln!(failures, "{name}: {problem}").unwrap(),
+        }
+    }
+    assert!(failures.is_empty(), "\n{failures}");
+    assert!(objects > 100 || !only.is_empty(), "{objects}");
+}
