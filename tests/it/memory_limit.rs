@@ -107,6 +107,41 @@ fn rows_fill_the_limit_and_what_was_truncated_is_there_again_at_once() {
     watch.end(&server);
 }
 
+/// Rows have not all of the memory: when they fill their part, queries run, and who asks why
+/// sees it. Deleting makes room.
+#[test]
+fn queries_go_on_where_rows_fill_the_limit() {
+    let (server, watch, mut client) = start();
+    let step = |from: u32| {
+        format!(
+            "INSERT INTO m SELECT value, NEWID() FROM GENERATE_SERIES({from}, {})",
+            from + 4_999
+        )
+    };
+    let full =
+        (0..400).map(|n| error_numbers(&client.batch(&step(n * 5_000)))).find(|e| !e.is_empty());
+    assert_eq!(full, Some(vec![701]));
+    watch.check("a table that fills the memory");
+    let mut other = Client::log_in(server.address);
+    for query in [
+        "SELECT COUNT(*), MAX(v) FROM m",
+        "SELECT LEFT(v, 2), COUNT(*) FROM m GROUP BY LEFT(v, 2)",
+        "SELECT TOP (5) * FROM m ORDER BY v",
+        "SELECT type, SUM(pages_kb) FROM sys.dm_os_memory_clerks GROUP BY type ORDER BY 2 DESC",
+        "SELECT * FROM sys.dm_exec_requests r JOIN sys.dm_exec_sessions s ON s.session_id = r.session_id",
+        "SELECT * FROM sys.dm_os_time_ledger",
+        "SELECT o.name, p.rows FROM sys.objects o JOIN sys.partitions p ON p.object_id = o.object_id",
+        "EXEC sp_help 'm'",
+    ] {
+        run(&mut other, query);
+    }
+    assert_eq!(error_numbers(&client.batch(&step(2_000_000))), [701]);
+    run(&mut client, "DELETE TOP (20000) FROM m");
+    run(&mut client, &step(2_000_000));
+    watch.check("queries beside it");
+    watch.end(&server);
+}
+
 /// A query that sorts `rows` rows.
 fn sort(rows: u32) -> String {
     format!(

@@ -2,13 +2,15 @@
 //! it grows gets error 701 instead of aborting the process.
 //!
 //! ```text
-//!   0                                                        soft                      limit
-//!   ├── in use ──┬── lost: rounding, ──┬─ others: ─┬─ free ───┤ reserve: for requests     ┤
-//!   │   (clerks) │   magazines, pages  │  stacks   │          │ that do not ask, or late  │
+//!   0                                                  rows        soft                      limit
+//!   ├── in use ──┬── lost: rounding, ──┬─ others: ─┬─ free ┤ work:   ┤ reserve: for requests     ┤
+//!   │   (clerks) │   magazines, pages  │  stacks   │       │ queries │ that do not ask, or late  │
 //! ```
 //! The whole line is resident memory. Code that populates addresses calls [`grow`] first: if that
 //! would pass the soft limit, free memory is returned to the system, whichever thread keeps it. If
-//! none is left, requests are refused ([`check`]), and the reserve is for those that cannot be.
+//! none is left, requests are refused ([`check`]), and the reserve is for those that cannot be. Rows
+//! are refused earlier ([`check_rows`]): when data fills the memory, queries still run, and those
+//! who look why see it.
 //!
 //! How much is lost is known only after a measurement ([`look_at`]): once a second, and near the
 //! soft limit after each [`LOOK_PART`] of the limit that is taken. Between two measurements one
@@ -27,6 +29,9 @@ const KEPT_PART: u64 = 256;
 /// The reserve is one such part of the limit, but within these bounds in bytes.
 const RESERVE_PART: u64 = 8;
 const RESERVE_BYTES: (u64, u64) = (8 << 20, 256 << 20);
+/// Rows leave one such part of the limit below the soft limit, within these bounds, to other work.
+const WORK_PART: u64 = 16;
+const WORK_BYTES: (u64, u64) = (4 << 20, 128 << 20);
 /// Memory is short within one such part of the limit below the soft limit.
 const SHORT_PART: u64 = 16;
 /// Near the soft limit the loss is measured after each such part of the limit that is taken.
@@ -51,6 +56,8 @@ static LOOK_FROM: AtomicU64 = AtomicU64::new(u64::MAX);
 struct Answers {
     /// Whether requests are refused.
     is_over: AtomicBool,
+    /// Whether more rows are refused.
+    is_dense: AtomicBool,
     /// Whether the reserve is used up.
     is_full: AtomicBool,
     /// Whether memory is short: units are populated bit by bit, and threads keep nothing.
@@ -61,6 +68,7 @@ struct Answers {
 
 static ANSWERS: CachePadded<Answers> = CachePadded::new(Answers {
     is_over: AtomicBool::new(false),
+    is_dense: AtomicBool::new(false),
     is_full: AtomicBool::new(false),
     is_short: AtomicBool::new(false),
     kept_bytes: AtomicUsize::new(KEPT_BYTES_MAX),
@@ -117,6 +125,22 @@ fn resident_bytes() -> u64 {
 #[inline]
 pub fn check() -> Result<(), OverLimit> {
     if ANSWERS.is_over.load(Ordering::Relaxed) { look_for(0) } else { Ok(()) }
+}
+
+/// Whether more rows may be made: one relaxed load of the same line.
+///
+/// # Errors
+/// Rows have all the memory that they may have.
+#[inline]
+pub fn check_rows() -> Result<(), OverLimit> {
+    if ANSWERS.is_dense.load(Ordering::Relaxed) { look_for(work_bytes()) } else { Ok(()) }
+}
+
+/// The bytes below the soft limit that rows leave to other work. Who waits for room for a row asks
+/// for as much.
+#[must_use]
+pub fn work_bytes() -> u64 {
+    (limit_bytes() / WORK_PART).clamp(WORK_BYTES.0, WORK_BYTES.1)
 }
 
 /// Whether work that ends by freeing memory may take some of the reserve: one relaxed load of the
@@ -186,11 +210,16 @@ fn look_at(bytes: u64) -> bool {
     let (used, soft) = (USED.load(Ordering::Relaxed), soft_bytes());
     let idle = pool::idle_bytes() + heap::idle_bytes();
     let taken = resident_bytes().saturating_sub(idle);
-    let left = i64::try_from(soft).unwrap_or(i64::MAX) - i64::try_from(taken).unwrap_or(i64::MAX);
+    let left = signed(soft) - signed(taken);
     ROOM.store(used.saturating_add(left), Ordering::Relaxed);
     set(&ANSWERS.is_over, left < 0);
+    set(&ANSWERS.is_dense, left < signed(work_bytes()));
     set(&ANSWERS.is_full, taken > full_bytes());
     taken.saturating_add(bytes) <= soft
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 fn set(answer: &AtomicBool, value: bool) {
@@ -279,5 +308,7 @@ fn measure_others() {
 /// Adds to the bytes in use; threads call it in steps of about 64 KB.
 pub(super) fn book(bytes: i64) {
     let used = USED.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
-    set(&ANSWERS.is_over, used > ROOM.load(Ordering::Relaxed));
+    let room = ROOM.load(Ordering::Relaxed);
+    set(&ANSWERS.is_over, used > room);
+    set(&ANSWERS.is_dense, used > room.saturating_sub(signed(work_bytes())));
 }

@@ -54,8 +54,8 @@ pub use slices::{Going, SliceOrders, Slices, Steps, WHOLE};
 pub use allocator::Allocator;
 #[cfg(not(any(loom, shuttle)))]
 pub use budget::{
-    OverLimit, check, check_reserve, limit_bytes, refusals, reserve_for, room_for, set_limit_bytes,
-    used_bytes,
+    OverLimit, check, check_reserve, check_rows, limit_bytes, refusals, reserve_for, room_for,
+    set_limit_bytes, used_bytes, work_bytes,
 };
 #[cfg(not(any(loom, shuttle)))]
 pub use clerk::{ClerkRow, MemoryClerk, clerks, flush, page_allocations, tidy, with_clerk};

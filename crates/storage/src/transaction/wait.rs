@@ -135,11 +135,11 @@ fn closes_cycle(waiter: &TxState) -> bool {
 /// The largest number of waits that are followed.
 const WAITS_MAX: u32 = 10_000;
 
-/// Returns whether memory is so short that requests are refused it.
+/// Returns whether memory is so short that rows are refused it.
 #[cfg(not(any(loom, shuttle)))]
 #[inline]
 pub(crate) fn is_memory_short() -> bool {
-    sos::memory::check().is_err()
+    sos::memory::check_rows().is_err()
 }
 
 /// Waits until there is memory; the collector may have to free some. The caller holds no pin, so
@@ -151,7 +151,8 @@ pub(crate) fn is_memory_short() -> bool {
 #[cold]
 pub(crate) fn wait_for_memory(patience: &Patience) -> Result<()> {
     use sos::memory::NoRoom;
-    match sos::memory::wait_for_room(0, patience.cancel.as_deref()) {
+    let bytes = usize::try_from(sos::memory::work_bytes()).unwrap_or(usize::MAX);
+    match sos::memory::wait_for_room(bytes, patience.cancel.as_deref()) {
         Ok(()) => Ok(()),
         Err(NoRoom::OverLimit) => Err(Error::OutOfMemory),
         Err(NoRoom::Cancelled) => Err(Error::Cancelled),

@@ -281,7 +281,7 @@ fn check_reserve() -> Result<()> {
 
 #[cfg(not(any(loom, shuttle)))]
 fn check_memory() -> Result<()> {
-    sos::memory::check().map_err(|_| Error::OutOfMemory)
+    sos::memory::check_rows().map_err(|_| Error::OutOfMemory)
 }
 
 #[cfg(any(loom, shuttle))]
