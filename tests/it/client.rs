@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::{ClientConnection, StreamOwned};
 use tds::client::{self, ClientSettings, RpcBuilder, Token, TokenReader};
@@ -46,7 +47,14 @@ impl Client {
 
     /// Connects and logs in as `sa`, in plain text.
     pub(crate) fn log_in(address: SocketAddr) -> Self {
-        let mut client = Self::connect(address);
+        Self::log_in_patiently(address, PATIENCE)
+    }
+
+    /// As [`Self::log_in`], for a client that waits so long for an answer.
+    pub(crate) fn log_in_patiently(address: SocketAddr, patience: Duration) -> Self {
+        let stream = tcp(address);
+        stream.set_read_timeout(Some(patience)).expect("a socket");
+        let mut client = Self::over(Box::new(stream), TdsVersion::V7_4);
         assert_eq!(client.prelogin(Encryption::NotSupported), Some(Encryption::NotSupported));
         let tokens = client.login(&login_of_sa());
         assert_logged_in(&tokens);

@@ -3,24 +3,32 @@
 //! told. After each restart:
 //!
 //! - what was acknowledged is there, and what a reader was shown;
-//! - nothing is there that no client has sent;
+//! - what was deleted is not there, and what a reader missed;
+//! - nothing is there that no client has sent, and no delete is there in part;
 //! - what each client wrote has no gap;
 //! - no transfer is there in part: each account has what the transfers say, and the sum is as before;
-//! - the last backup that was acknowledged can be restored, and so can those of the log since.
+//! - tables that were created and filled are there, those that were dropped are not;
+//! - the last backup that was acknowledged can be restored, and so can those of the log since. They
+//!   have what was acknowledged before they began.
 //!
+//! Clients delete their oldest entries, so the tables do not grow with the number of cycles.
 //! `CLEARWAY_KILLS=1000` runs as many cycles: `make kill`.
+
+mod check;
+mod clients;
+mod told;
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use types::Value;
-
+use self::check::{check, check_backup};
+use self::clients::{back_up, checkpoint, define, read, transfer, write_journal};
+use self::told::Told;
 use crate::client::{Client, error_numbers};
 use crate::data_folder::Data;
-use crate::server::{PASSWORD, PATIENCE, ServerProcess, command, now, pause};
+use crate::server::{PASSWORD, ServerProcess, command, now, pause};
 
 /// Cycles in a usual run: each way to end comes once.
 const KILLS: u64 = 6;
@@ -28,33 +36,17 @@ const KILLS: u64 = 6;
 const WRITERS: usize = 3;
 const MOVERS: usize = 2;
 const ACCOUNTS: u64 = 8;
+/// Entries that each journal keeps: a short one is emptied often, a long one fills more than a page.
+const WRITERS_KEEP: [i64; WRITERS] = [24, 400, 4_000];
+/// Transfers that each client keeps, and tables that are there at a time.
+const MOVES_KEPT: i64 = 40;
+const TABLES_KEPT: i64 = 3;
+/// Cycles after which a long run says how far it is.
+const CYCLES_PER_REPORT: u64 = 25;
 /// What is in each account at first.
 const BALANCE: u64 = 100;
 /// Answers after which the end comes, at least and at most.
 const ANSWERS: (u64, u64) = (20, 140);
-
-/// What clients were told of journals, over all cycles.
-#[derive(Default)]
-struct Told {
-    /// The last entry of each journal that was acknowledged or shown.
-    last: [AtomicI64; WRITERS],
-    /// The last entry of each journal that was sent.
-    sent: [AtomicI64; WRITERS],
-    /// The last transfer of each client that was acknowledged.
-    moves: [AtomicI64; MOVERS],
-    /// All answers of this cycle.
-    answers: AtomicU64,
-    checkpoints: AtomicU64,
-    backups: AtomicU64,
-    /// Where the full backup is; those of the log since are beside it.
-    backup: String,
-    /// The backups of the log that were acknowledged since the full one.
-    log_backups: AtomicU64,
-    /// Whether the end has come: from then on connections may break.
-    is_over: AtomicBool,
-    /// What a client met that it should not have.
-    trouble: OnceLock<String>,
-}
 
 /// How a server ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +82,11 @@ fn acknowledged_rows_survive_kills() {
     let seed = u64::from(std::process::id());
     let mut random = Random(seed << 20 | 0x9E37_79B9);
     let data = Data::new("kills");
-    let told = Told { backup: format!("{}.bak", data.path()), ..Told::default() };
+    // A kill in the midst of a backup leaves a file.
+    let backups = Data::new("kill-backups");
+    std::fs::create_dir_all(backups.path()).expect("the folder is ours");
+    let told = Told { backup: format!("{}/d.bak", backups.path()), ..Told::default() };
+    let begun = now();
     let mut server = data.start();
     prepare(&mut Client::log_in(server.address));
     let ends = [End::Kill, End::Checkpoint, End::Backup, End::Recovery, End::Stopped, End::Orderly];
@@ -100,10 +96,15 @@ fn acknowledged_rows_survive_kills() {
             kill_in_recovery(&data, &mut random);
         }
         server = data.start();
+        if cycle % CYCLES_PER_REPORT == CYCLES_PER_REPORT - 1 {
+            let rows = told.rows.load(Ordering::Relaxed);
+            eprintln!("{cycle} cycles after {:?}, {rows} rows", now() - begun);
+        }
         let what = format!("cycle {cycle}, seed {seed}, end {end:?}");
-        check(&mut Client::log_in(server.address), &told, &what);
+        check(&mut Client::log_in_patiently(server.address, told.patience()), &told, &what);
         if end == End::Backup {
-            check_backup(&mut Client::log_in(server.address), &told, &what);
+            let mut client = Client::log_in_patiently(server.address, told.patience());
+            check_backup(&mut client, &told, &what);
         }
     }
     let checkpoints = told.checkpoints.load(Ordering::Relaxed);
@@ -122,10 +123,15 @@ fn prepare(client: &mut Client) {
              PRIMARY KEY (client, n));
          CREATE TABLE d.dbo.moves (client int NOT NULL, n int NOT NULL, source int NOT NULL,
              target int NOT NULL, amount int NOT NULL, PRIMARY KEY (client, n));
+         CREATE TABLE d.dbo.folded (client int NOT NULL, id int NOT NULL, amount int NOT NULL,
+             PRIMARY KEY (client, id));
          CREATE TABLE d.dbo.bank (id int PRIMARY KEY, balance int NOT NULL)",
     );
     for id in 0..ACCOUNTS {
         run(client, &format!("INSERT d.dbo.bank VALUES ({id}, {BALANCE})"));
+        for mover in 0..MOVERS {
+            run(client, &format!("INSERT d.dbo.folded VALUES ({mover}, {id}, 0)"));
+        }
     }
 }
 
@@ -147,12 +153,14 @@ fn work(server: &mut ServerProcess, told: &Told, end: End, random: &mut Random) 
         }
         let mine = Client::log_in(address);
         scope.spawn(move || read(mine, told));
+        let mine = Client::log_in(address);
+        scope.spawn(move || define(mine, told));
         if end == End::Checkpoint {
-            let mine = Client::log_in(address);
+            let mine = Client::log_in_patiently(address, told.patience());
             scope.spawn(move || checkpoint(mine, told));
         }
         if end == End::Backup {
-            let mine = Client::log_in(address);
+            let mine = Client::log_in_patiently(address, told.patience());
             scope.spawn(move || back_up(mine, told));
         }
         wait_for_answers(told, due);
@@ -198,7 +206,7 @@ fn wait_for_answers(told: &Told, due: u64) {
 }
 
 fn wait_until(told: &Told, what: &str, holds: impl Fn() -> bool) {
-    let end = now() + PATIENCE;
+    let end = now() + told.patience();
     while !holds() && now() < end && told.trouble.get().is_none() {
         pause();
     }
@@ -229,184 +237,6 @@ fn kill_in_recovery(data: &Data, random: &mut Random) {
     }
 }
 
-impl Told {
-    /// Notes trouble, unless the end has come.
-    fn note(&self, text: &str) {
-        if !self.is_over.load(Ordering::SeqCst) {
-            self.trouble.get_or_init(|| text.to_owned());
-        }
-    }
-
-    /// Takes the answer to a batch; `Some(true)` if it was acknowledged without an error, `None` at
-    /// the end.
-    fn answer(&self, client: &mut Client, text: &str) -> Option<bool> {
-        let tokens = match client.try_batch(text) {
-            Ok(tokens) => tokens,
-            Err(error) => {
-                self.note(&format!("{text}: {error}"));
-                return None;
-            }
-        };
-        self.answers.fetch_add(1, Ordering::SeqCst);
-        let errors = error_numbers(&tokens);
-        match errors[..] {
-            [] => Some(true),
-            // Two transfers were in each other's way.
-            [1205] => Some(false),
-            _ => {
-                self.note(&format!("{text}: errors {errors:?}"));
-                None
-            }
-        }
-    }
-}
-
-fn write_journal(mut mine: Client, told: &Told, client: usize) {
-    // The check has made what is there the last that is known.
-    let mut n = told.last[client].load(Ordering::SeqCst);
-    loop {
-        n += 1;
-        told.sent[client].fetch_max(n, Ordering::SeqCst);
-        let pad = n * 37 % 1_900;
-        let text = format!("INSERT d.dbo.journal VALUES ({client}, {n}, REPLICATE('x', {pad}))");
-        match told.answer(&mut mine, &text) {
-            Some(true) => told.last[client].fetch_max(n, Ordering::SeqCst),
-            _ => return,
-        };
-    }
-}
-
-fn transfer(mut mine: Client, told: &Told, client: usize, seed: u64) {
-    let mut random = Random(seed);
-    let mut n = told.moves[client].load(Ordering::SeqCst);
-    loop {
-        n += 1;
-        let (source, target) = (random.below(ACCOUNTS), random.below(ACCOUNTS));
-        let amount = random.below(30);
-        let text = format!(
-            "BEGIN TRANSACTION;
-             UPDATE d.dbo.bank SET balance = balance - {amount} WHERE id = {source};
-             INSERT d.dbo.moves VALUES ({client}, {n}, {source}, {target}, {amount});
-             UPDATE d.dbo.bank SET balance = balance + {amount} WHERE id = {target};
-             COMMIT"
-        );
-        match told.answer(&mut mine, &text) {
-            Some(true) => {
-                told.moves[client].fetch_max(n, Ordering::SeqCst);
-            }
-            Some(false) => n -= 1,
-            None => return,
-        }
-    }
-}
-
-fn last_of(client: usize) -> String {
-    format!("(SELECT ISNULL(MAX(n), 0) FROM d.dbo.journal WHERE client = {client})")
-}
-
-/// Reads the journals: what was shown has to stay, too.
-fn read(mut mine: Client, told: &Told) {
-    loop {
-        for client in 0..WRITERS {
-            match mine.try_value_of(&last_of(client)) {
-                Ok(Value::Int(shown)) => {
-                    told.last[client].fetch_max(shown.into(), Ordering::SeqCst);
-                }
-                Ok(other) => return told.note(&format!("the last entry is {other:?}")),
-                Err(error) => return told.note(&format!("a reader: {error}")),
-            }
-        }
-    }
-}
-
-fn checkpoint(mut mine: Client, told: &Told) {
-    while let Some(true) = told.answer(&mut mine, "CHECKPOINT") {
-        told.checkpoints.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-/// Writes a full backup and then backups of the log.
-fn back_up(mut mine: Client, told: &Told) {
-    told.log_backups.store(0, Ordering::SeqCst);
-    // A file that a crash of an earlier cycle has left is replaced.
-    let full = format!("BACKUP DATABASE d TO DISK = '{}' WITH INIT", told.backup);
-    if told.answer(&mut mine, &full) != Some(true) {
-        return;
-    }
-    for number in 1_u64.. {
-        told.backups.fetch_add(1, Ordering::SeqCst);
-        told.log_backups.store(number - 1, Ordering::SeqCst);
-        let text = format!("BACKUP LOG d TO DISK = '{}' WITH INIT", log_backup(told, number));
-        if told.answer(&mut mine, &text) != Some(true) {
-            return;
-        }
-    }
-}
-
 fn log_backup(told: &Told, number: u64) -> String {
     format!("{}.{number}", told.backup)
-}
-
-/// Restores the backups that were acknowledged under another name.
-fn check_backup(client: &mut Client, told: &Told, what: &str) {
-    let full =
-        format!("RESTORE DATABASE copied FROM DISK = '{}' WITH NORECOVERY, REPLACE", told.backup);
-    run(client, &full);
-    let logs = told.log_backups.load(Ordering::SeqCst);
-    for number in 1..=logs {
-        let file = log_backup(told, number);
-        run(client, &format!("RESTORE LOG copied FROM DISK = '{file}' WITH NORECOVERY"));
-    }
-    run(client, "RESTORE DATABASE copied WITH RECOVERY");
-    let sum = client.value_of("(SELECT SUM(balance) FROM copied.dbo.bank)");
-    let due = i32::try_from(ACCOUNTS * BALANCE).expect("a small number");
-    assert_eq!(sum, Value::Int(due), "{what}: the sum in the backup");
-    for writer in 0..WRITERS {
-        let of = format!("FROM copied.dbo.journal WHERE client = {writer}");
-        let gap = client.value_of(&format!("(SELECT COUNT(*) - ISNULL(MAX(n), 0) {of})"));
-        assert_eq!(gap, Value::Int(0), "{what}: a gap in the backup of client {writer}");
-    }
-    run(client, "DROP DATABASE copied");
-    // The last one may have been written and not acknowledged.
-    let numbers = 1..=logs + 1;
-    for file in numbers.map(|number| log_backup(told, number)).chain([told.backup.clone()]) {
-        let _ = std::fs::remove_file(file);
-    }
-}
-
-/// Compares what is there with what the clients were told.
-fn check(client: &mut Client, told: &Told, what: &str) {
-    let mut number = |expression: &str| match client.value_of(expression) {
-        Value::Int(number) => i64::from(number),
-        other => panic!("{what}: {expression} is {other:?}"),
-    };
-    for writer in 0..WRITERS {
-        let last = number(&last_of(writer));
-        let of = format!("FROM d.dbo.journal WHERE client = {writer}");
-        let count = number(&format!("(SELECT COUNT(*) {of})"));
-        assert_eq!(count, last, "{what}: the journal of client {writer} has a gap");
-        let due = told.last[writer].load(Ordering::SeqCst);
-        assert!(last >= due, "{what}: client {writer} was told {due}, and {last} is there");
-        let sent = told.sent[writer].load(Ordering::SeqCst);
-        assert!(last <= sent, "{what}: client {writer} has sent {sent}, and {last} is there");
-        let wrong = format!("(SELECT COUNT(*) {of} AND LEN(pad) <> n * 37 % 1900)");
-        assert_eq!(number(&wrong), 0, "{what}: values of client {writer}");
-        // What is there now stays.
-        told.last[writer].store(last, Ordering::SeqCst);
-    }
-    for (mover, due) in told.moves.iter().enumerate() {
-        let of = format!("FROM d.dbo.moves WHERE client = {mover}");
-        let last = number(&format!("(SELECT ISNULL(MAX(n), 0) {of})"));
-        assert_eq!(number(&format!("(SELECT COUNT(*) {of})")), last, "{what}: a gap in moves");
-        let told_last = due.swap(last, Ordering::SeqCst);
-        assert!(last >= told_last, "{what}: transfer {told_last} was acknowledged, not {last}");
-    }
-    let sum = i64::try_from(ACCOUNTS * BALANCE).expect("a small number");
-    assert_eq!(number("(SELECT SUM(balance) FROM d.dbo.bank)"), sum, "{what}: the bank's sum");
-    let wrong = format!(
-        "(SELECT COUNT(*) FROM d.dbo.bank AS b WHERE balance <> {BALANCE}
-            + ISNULL((SELECT SUM(amount) FROM d.dbo.moves WHERE target = b.id), 0)
-            - ISNULL((SELECT SUM(amount) FROM d.dbo.moves WHERE source = b.id), 0))"
-    );
-    assert_eq!(number(&wrong), 0, "{what}: accounts and transfers differ");
 }

@@ -1,4 +1,5 @@
-//! Long work that passes no rows yields its scheduler: a sort, a parser, a hash of a long string.
+//! Long work that passes no rows yields its scheduler: a sort, a parser, a hash of a long string. What yields
+//! ends in spite of that.
 
 use crate::client::{Client, error_numbers};
 use crate::server::ServerProcess;
@@ -40,4 +41,20 @@ fn long_work_without_rows_yields() {
         let numbers = error_numbers(&client.batch(&yields_within(work)));
         assert!(numbers.is_empty(), "{work}: {numbers:?}");
     }
+}
+
+/// While the expressions of an UPDATE yield, another session changes its row each time.
+#[test]
+fn update_that_yields_ends_though_its_row_changes_in_each_gap() {
+    let server = ServerProcess::start(&["--schedulers", "1"]);
+    let mut client = Client::log_in(server.address);
+    let table =
+        "CREATE TABLE r (id int PRIMARY KEY, n int, h varbinary(16)); INSERT r VALUES (1, 0, NULL)";
+    assert_eq!(error_numbers(&client.batch(table)), [] as [i32; 0]);
+    let mut neighbour = Client::log_in(server.address);
+    let text = "WHILE 1 = 1 UPDATE r SET n = n + 1 WHERE id = 1";
+    neighbour.send(&tds::client::batch(text, neighbour.settings));
+    let update = "UPDATE r SET h = HASHBYTES('MD2', CONCAT(n, REPLICATE(CONVERT(varchar(max), 'x'), 200000))) \
+                  WHERE id = 1";
+    assert_eq!(error_numbers(&client.batch(update)), [] as [i32; 0]);
 }

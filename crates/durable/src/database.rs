@@ -121,6 +121,13 @@ impl Database {
         &self.folder.name
     }
 
+    /// Returns whether a file, by its folder and its name, is one of the database: a backup must not
+    /// replace it.
+    #[must_use]
+    pub fn owns(&self, folder: &str, file: &str) -> bool {
+        self.folder.owns(folder, file)
+    }
+
     /// Returns its log, for transactions with definitions.
     #[must_use]
     pub fn log(&self) -> &Arc<CommitLog> {

@@ -31,6 +31,9 @@ pub(crate) const LOG: &str = "log";
 /// The folder of checkpoints.
 pub(crate) const CHECKPOINT: &str = "checkpoint";
 
+/// How the names of files begin that `kept.rs` and `aside.rs` write.
+const ASIDE: [&str; 2] = ["schema_only", "query_store."];
+
 /// The folder of a database, locked for this process.
 #[derive(Debug)]
 pub struct Folder {
@@ -50,6 +53,16 @@ impl Folder {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns whether a file is one of this folder, or would be among the log's or the checkpoints'.
+    pub(crate) fn owns(&self, folder: &str, file: &str) -> bool {
+        let paths = (std::fs::canonicalize(&self.name), std::fs::canonicalize(folder));
+        // A folder that does not exist is refused when it is opened.
+        let (Ok(own), Ok(other)) = paths else { return false };
+        let is_named = [LOCK, IDENTITY, NEW_IDENTITY, SYNC, LOG, CHECKPOINT].contains(&file)
+            || ASIDE.iter().any(|name| file.starts_with(name));
+        [LOG, CHECKPOINT].iter().any(|name| other == own.join(name)) || (other == own && is_named)
     }
 
     /// Returns whether this start has made it.

@@ -42,6 +42,7 @@ mod record;
 mod segment_header;
 #[cfg(not(any(loom, shuttle)))]
 mod segments;
+mod space;
 
 pub use batch::{
     BATCH_HEADER_BYTES, Batch, BatchBuffer, BatchHeader, PAYLOAD_BYTES_MAX, decode_batch_header,

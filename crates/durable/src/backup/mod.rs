@@ -19,7 +19,7 @@ mod writer;
 pub use format::BACKUP_VERSION;
 pub(crate) use log_copy::copy;
 pub use log_copy::{CopyError, OwnTables, Span};
-pub use reader::{BackupError, BackupReader, Piece, rows_of};
+pub use reader::{BackupError, BackupReader, Piece, check_is_backup, rows_of};
 pub use roll::{LogRoller, Ranges, Rolled};
 pub use writer::BackupWriter;
 

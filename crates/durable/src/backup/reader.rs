@@ -91,6 +91,27 @@ impl fmt::Debug for BackupReader {
     }
 }
 
+/// Checks that a file may be replaced as a backup: it is one, of whatever version and damaged or
+/// not, or it is empty.
+///
+/// # Errors
+/// See [`BackupError`].
+pub fn check_is_backup(disk: &dyn Disk, name: &str) -> Result<(), BackupError> {
+    let file = disk.open(name, Open::Read, WaitType::IoCompletion).map_err(BackupError::Open)?;
+    let mut header = [0; HEADER_BYTES];
+    match file.read_at(0, &mut header).map_err(BackupError::Io)? {
+        0 => Ok(()),
+        _ => check_magic(&header),
+    }
+}
+
+fn check_magic(header: &[u8; HEADER_BYTES]) -> Result<(), BackupError> {
+    if header.starts_with(MTF) {
+        return Err(BackupError::SqlServer);
+    }
+    if header.starts_with(MAGIC) { Ok(()) } else { Err(BackupError::NotABackup) }
+}
+
 impl BackupReader {
     /// Opens a backup and reads what it is of.
     ///
@@ -102,12 +123,7 @@ impl BackupReader {
         let len = file.len().map_err(BackupError::Io)?;
         let mut header = [0; HEADER_BYTES];
         let read = file.read_at(0, &mut header).map_err(BackupError::Io)?;
-        if header.starts_with(MTF) {
-            return Err(BackupError::SqlServer);
-        }
-        if !header.starts_with(MAGIC) {
-            return Err(BackupError::NotABackup);
-        }
+        check_magic(&header)?;
         if read < HEADER_BYTES {
             return Err(BackupError::Damaged(len, "the file ends too early"));
         }

@@ -204,6 +204,18 @@ fn what_cannot_be_done_changes_nothing() {
         assert_eq!(errors(&mut session, &text), expected, "{text}");
     }
     run(&mut session, "USE master");
+    // INIT overwrites backups and empty files, FORMAT whatever it is: "If the existing media header is
+    // invalid, the backup operation terminates" (Overwriting Backup Sets).
+    for not_a_backup in ["TAPE of another server", "a letter"] {
+        std::fs::write(&other, not_a_backup).unwrap();
+        let init = format!("BACKUP DATABASE d TO DISK = '{other}' WITH INIT");
+        assert_eq!(errors(&mut session, &init), [3241, 3013], "{not_a_backup}");
+        assert_eq!(std::fs::read(&other).unwrap(), not_a_backup.as_bytes());
+    }
+    run(&mut session, &format!("BACKUP DATABASE d TO DISK = '{other}' WITH FORMAT, INIT"));
+    run(&mut session, &format!("BACKUP DATABASE d TO DISK = '{other}' WITH INIT"));
+    std::fs::write(&other, b"").unwrap();
+    run(&mut session, &format!("BACKUP DATABASE d TO DISK = '{other}' WITH INIT"));
     std::fs::write(&other, b"TAPE of another server").unwrap();
     let restore = format!("RESTORE DATABASE n FROM DISK = '{other}'");
     assert_eq!(errors(&mut session, &restore), [3241, 3013]);
@@ -225,4 +237,33 @@ fn what_cannot_be_done_changes_nothing() {
         ),
         [3013]
     );
+}
+
+/// A backup does not replace a file of the database, whatever its options.
+#[test]
+fn backup_replaces_no_file_of_the_database() {
+    let data = Data::new("own-files");
+    let instance = data.open();
+    let mut session = login(&instance);
+    run(&mut session, "CREATE DATABASE d; CREATE TABLE d.dbo.t (a int); INSERT d.dbo.t VALUES (1)");
+    run(&mut session, "CHECKPOINT");
+    let folder = PathBuf::from(data.file("data"));
+    let mut files: Vec<_> = ["lock", "database", "log/../log/new", "checkpoint/new"]
+        .map(|name| folder.join(name))
+        .into();
+    let entries = std::fs::read_dir(folder.join("log")).unwrap();
+    files.extend(entries.map(|entry| entry.unwrap().path()));
+    assert!(files.len() > 4, "there is a segment");
+    for file in files {
+        let text = format!("BACKUP DATABASE d TO DISK = '{}' WITH FORMAT", file.display());
+        assert_eq!(errors(&mut session, &text), [3201, 3013], "{text}");
+    }
+    // Beside them it may be.
+    run(&mut session, &format!("BACKUP DATABASE d TO DISK = '{}'", data.file("data/d.bak")));
+    instance.durable().unwrap().stop();
+    drop(session);
+    drop(instance);
+    let instance = data.open();
+    let mut session = login(&instance);
+    assert_eq!(sets(&mut session, "SELECT a FROM d.dbo.t"), [[["1"]]]);
 }

@@ -29,7 +29,7 @@ pub(super) fn run(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> R
         let text = "BACKUP LOG cannot be performed because there is no current database backup.";
         return Err(Error::custom(4214, 16, 1, text));
     }
-    let disk = open_folder(path, wishes)?;
+    let disk = open_folder(path, wishes, cx)?;
     let until = sos::clock::utc_100ns();
     // The next backup begins in this segment, or behind it.
     let (next_segment, _) = durable.log_start();

@@ -18,7 +18,7 @@ mod write;
 use std::sync::Arc;
 
 use ::durable::BackupHold;
-use ::durable::backup::{BackupError, folder_and_name};
+use ::durable::backup::{BackupError, check_is_backup, folder_and_name};
 use sos::sys::{Disk, OsDisk};
 use tsql::ast::{self, BackupName, BackupOption, RestoreKind};
 use types::value::ColumnType;
@@ -43,10 +43,21 @@ const RESTORE_WORDS: &[&str] = &["CHECKSUM", "STOP_ON_ERROR", "MOVE", "NOUNLOAD"
 /// Names and types of the columns of a result.
 type Columns = Vec<(&'static str, ColumnType)>;
 
+/// Which file with the name of a backup is replaced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Overwrites {
+    #[default]
+    Nothing,
+    /// INIT: another backup, or an empty file.
+    Backups,
+    /// FORMAT: whatever it is.
+    Anything,
+}
+
 /// What the options say.
 #[derive(Clone, Default)]
 struct Wishes {
-    overwrites: bool,
+    overwrites: Overwrites,
     compresses: bool,
     copy_only: bool,
     differential: bool,
@@ -203,7 +214,9 @@ impl Runner<'_> {
             };
             let number = text.as_deref().and_then(|text| text.parse::<i64>().ok());
             match (&**name, is_backup) {
-                ("INIT" | "FORMAT", true) => wishes.overwrites = true,
+                ("INIT", true) if wishes.overwrites == Overwrites::Anything => {}
+                ("INIT", true) => wishes.overwrites = Overwrites::Backups,
+                ("FORMAT", true) => wishes.overwrites = Overwrites::Anything,
                 ("COMPRESSION", true) => wishes.compresses = true,
                 ("NO_COMPRESSION", true) => wishes.compresses = false,
                 ("NAME", true) => wishes.name = text,
@@ -297,16 +310,30 @@ fn hold<'d>(database: &'d ::durable::Database, id: i16, is_log: bool) -> Result<
 }
 
 /// Checks that a backup may be written to a file, and opens its folder.
-fn open_folder(path: &str, wishes: &Wishes) -> Result<OsDisk> {
+fn open_folder(path: &str, wishes: &Wishes, cx: &Cx<'_>) -> Result<OsDisk> {
     let (folder, file) = folder_and_name(path);
     let disk = OsDisk::open(folder).map_err(|error| not_opened(path, &error))?;
-    if !wishes.overwrites {
-        let names = disk.list("").map_err(|error| not_opened(path, &error))?;
-        if names.iter().any(|name| name == file) {
-            return Err(Msg::NotSupported("BACKUP to a file that exists, without INIT").into());
-        }
+    if cx.session.instance.durable().is_some_and(|durable| durable.owns(folder, file)) {
+        // What Windows says of a file of a database that is online.
+        let text = format!(
+            "Cannot open backup device '{path}'. Operating system error 32(The process cannot access the file because it is being used by another process.)."
+        );
+        return Err(Error::custom(3201, 16, 1, text));
     }
-    Ok(disk)
+    let names = disk.list("").map_err(|error| not_opened(path, &error))?;
+    if !names.iter().any(|name| name == file) {
+        return Ok(disk);
+    }
+    match wishes.overwrites {
+        Overwrites::Nothing => {
+            Err(Msg::NotSupported("BACKUP to a file that exists, without INIT").into())
+        }
+        Overwrites::Backups => {
+            check_is_backup(&disk, file).map_err(|error| unreadable(path, &error))?;
+            Ok(disk)
+        }
+        Overwrites::Anything => Ok(disk),
+    }
 }
 
 /// Finds the database that is to be backed up.

@@ -29,7 +29,7 @@ const ALL: ScanSpec<'_> =
 pub(super) fn run(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> Result<()> {
     let found = to_back_up(name, "BACKUP DATABASE", cx)?;
     let began = sos::clock::utc_100ns();
-    let disk = open_folder(path, wishes)?;
+    let disk = open_folder(path, wishes, cx)?;
     let instance = Arc::clone(&cx.session.instance);
     let durable = instance.durable();
     let held = durable.map(|durable| hold(durable, found.id, false)).transpose()?;

@@ -26,13 +26,15 @@
 //! The limit is at most a quarter of it, and each slot may add a commit of its share, so what was
 //! admitted takes at most half of the room. A longer commit is admitted if as many of its kind as
 //! there are slots would take less than the other half. If the files that are prepared are too few,
-//! it is refused while the disk has no room for more of them; else the log thread makes them.
+//! it is refused while the disk has no room for more of them, and waits while the keeper finds that
+//! out; else the log thread makes them.
 
 use super::stats::Counters;
 use crate::Epoch;
 use crate::mutant::{Mutant, is_mutant};
+use crate::space::{Space, SpaceCell};
 use sos::lock::TryCell;
-use sos::sync::{Arc, AtomicBool, AtomicU64, CachePadded, Ordering, fence};
+use sos::sync::{Arc, AtomicU64, CachePadded, Ordering, fence};
 
 /// No epoch: nothing is announced.
 const NONE: u64 = 0;
@@ -88,8 +90,8 @@ struct Gate {
     room: AtomicU64,
     /// Bytes that a slot may have in its buffer, and in its next commit, without a look at others.
     share: AtomicU64,
-    /// Whether the disk has no room for another file of the usual size.
-    is_short: AtomicBool,
+    /// Whether the disk has room for another file.
+    space: SpaceCell,
 }
 
 /// What belongs to one scheduler.
@@ -236,7 +238,7 @@ impl CommitBuffers {
                 // Until the log thread says how much there is.
                 room: AtomicU64::new(u64::MAX),
                 share: AtomicU64::new(share_of(bytes_max, schedulers)),
-                is_short: AtomicBool::new(false),
+                space: SpaceCell::new(),
             }),
             durable: CachePadded::new(AtomicU64::new(last.0)),
             sleep: CachePadded::new(AtomicU64::new(AWAKE)),
@@ -326,11 +328,11 @@ impl CommitBuffers {
         if bytes.saturating_mul(self.slots.len() as u64) <= room / 2 {
             return Ok(());
         }
-        match (self.gate.is_short.load(Ordering::Relaxed), room) {
-            (true, _) => Err(Refusal::Full),
-            (false, 0) => Err(Refusal::Preparing),
+        match (self.gate.space.get(), room) {
+            (Space::Short, _) => Err(Refusal::Full),
+            (Space::Unknown, _) | (Space::Enough, 0) => Err(Refusal::Preparing),
             // The log thread makes the files that such a commit needs when it writes it.
-            (false, _) => Ok(()),
+            (Space::Enough, _) => Ok(()),
         }
     }
 
@@ -341,15 +343,14 @@ impl CommitBuffers {
     }
 
     /// Publishes how many bytes of records the prepared files take for certain, and whether the disk
-    /// has no room for another one of the usual size. To be called before the bytes of a group are
-    /// counted as flushed.
-    pub(crate) fn publish_room(&self, room: u64, is_short: bool) {
+    /// has room for another one. To be called before the bytes of a group are counted as flushed.
+    pub(crate) fn publish_room(&self, room: u64, space: Space) {
         let share = share_of(self.limit(room), self.slots.len());
         // Relaxed: `count_flush` follows with a Release.
         self.gate.share.store(share, Ordering::Relaxed);
         self.gate.room.store(room, Ordering::Relaxed);
-        if self.gate.is_short.load(Ordering::Relaxed) != is_short {
-            self.gate.is_short.store(is_short, Ordering::Relaxed);
+        if self.gate.space.get() != space {
+            self.gate.space.set(space);
         }
     }
 

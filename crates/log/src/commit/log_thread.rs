@@ -18,6 +18,7 @@ use super::buffers::{CommitBuffers, Durability, LogState, Sleep, Taken, Wake};
 use crate::Epoch;
 use crate::mutant::{Mutant, is_mutant};
 use crate::segments::{LogError, LogFolder, SegmentWriter};
+use crate::space::Space;
 
 /// How long the thread waits for a commit by spinning, in rounds, before it gives the CPU away.
 const SPINS_BEFORE_SLEEP: u32 = 1000;
@@ -148,28 +149,32 @@ impl LogThread {
     /// keeper for more and returns how soon to look again.
     pub fn look_at_room(&mut self) -> Option<Duration> {
         let folder = self.writer.folder();
+        // The space first: what was prepared before it was noted is in the room.
+        let space = folder.space();
         let room = self.writer.room();
-        let is_short = folder.is_short();
         let is_low = room < self.writer.reserve();
-        self.buffers.publish_room(if is_low { 0 } else { room }, is_short);
+        self.buffers.publish_room(if is_low { 0 } else { room }, space);
         if self.closed.is_none() && !self.buffers.durability().is_suspect {
-            let is_full = is_low && is_short;
+            let is_full = is_low && space == Space::Short;
             self.buffers.publish_state(if is_full { LogState::Full } else { LogState::Good });
         }
-        if is_short {
-            // Each look of the keeper is a call or several of the file system.
-            let now_ns = clock::monotonic_ns();
-            if now_ns >= self.asks_again_ns {
-                folder.ask_for_room();
-                let rest = u64::try_from(FULL_DISK_REST.as_nanos()).expect("a short time");
-                self.asks_again_ns = now_ns + rest;
+        match space {
+            Space::Short => {
+                // Each look of the keeper is a call or several of the file system.
+                let now_ns = clock::monotonic_ns();
+                if now_ns >= self.asks_again_ns {
+                    folder.ask_for_room();
+                    let rest = u64::try_from(FULL_DISK_REST.as_nanos()).expect("a short time");
+                    self.asks_again_ns = now_ns + rest;
+                }
+                Some(FULL_DISK_REST)
             }
-            return Some(FULL_DISK_REST);
+            Space::Enough if !is_low => None,
+            Space::Enough | Space::Unknown => {
+                folder.ask_for_room();
+                Some(PREPARING_REST)
+            }
         }
-        if is_low {
-            folder.ask_for_room();
-        }
-        is_low.then_some(PREPARING_REST)
     }
 
     /// Fails if the keeper, for which commits wait, has failed.

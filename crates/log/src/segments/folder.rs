@@ -21,6 +21,7 @@ use crate::desk::{Desk, Failure};
 use crate::hurry::Hurry;
 use crate::mutant::{Mutant, is_mutant};
 use crate::segment_header::{SegmentHeader, void_block};
+use crate::space::{Space, SpaceCell};
 use crate::{BLOCK_BYTES, Epoch};
 
 /// On a full disk a segment may be smaller by this factor: 1 MiB instead of 64 MiB.
@@ -57,8 +58,10 @@ pub struct LogFolder {
     log_bytes: AtomicU64,
     /// The size of the file that is ready; 0 without one. Changed by the thread at the desk.
     prepared_bytes: AtomicU64,
-    /// Whether the disk had no room for the last file in its usual size.
-    is_short: AtomicBool,
+    /// Whether the disk has room for another file.
+    space: SpaceCell,
+    /// Whether a keeper looks for room. Without one the log thread does when it needs a file.
+    has_keeper: AtomicBool,
     /// Whether the keeper is to end early what it does.
     hurry: Hurry,
     /// The last segment when the folder was opened.
@@ -130,7 +133,7 @@ impl LogFolder {
         let last_segment = files.segments.back().map(|(number, _)| *number);
         let desk = Desk::new(files);
         let (requests, retired_before) = (AtomicU64::new(0), AtomicU64::new(0));
-        let (prepared_bytes, is_short) = (AtomicU64::new(0), AtomicBool::new(false));
+        let (prepared_bytes, has_keeper) = (AtomicU64::new(0), AtomicBool::new(false));
         Ok(Self {
             disk,
             options,
@@ -139,7 +142,8 @@ impl LogFolder {
             retired_before,
             log_bytes,
             prepared_bytes,
-            is_short,
+            space: SpaceCell::new(),
+            has_keeper,
             hurry: Hurry::default(),
             last_segment,
         })
@@ -168,9 +172,17 @@ impl LogFolder {
         self.prepared_bytes.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the disk had no room for the last file in its usual size.
-    pub(crate) fn is_short(&self) -> bool {
-        self.is_short.load(Ordering::Relaxed)
+    /// Returns whether the disk has room for another file, as the last look found it.
+    pub(crate) fn space(&self) -> Space {
+        self.space.get()
+    }
+
+    /// Notes that a keeper looks for room from now on.
+    pub(super) fn note_keeper(&self) {
+        self.has_keeper.store(true, Ordering::Relaxed);
+        if self.space.get() == Space::Short {
+            self.space.set(Space::Unknown);
+        }
     }
 
     /// Asks the keeper to prepare a file, or to make the one that is prepared larger.
@@ -291,7 +303,24 @@ impl LogFolder {
     /// Notes the size of a file that is there now.
     fn note_prepared(&self, bytes: u64) {
         self.prepared_bytes.store(bytes, Ordering::Relaxed);
-        self.is_short.store(bytes < self.options.segment_bytes, Ordering::Relaxed);
+        self.note_space(bytes);
+    }
+
+    /// Notes the size of a file that becomes a segment. There may be room for another one: a keeper
+    /// finds out.
+    fn note_used(&self, bytes: u64) {
+        let is_usual = bytes >= self.options.segment_bytes;
+        self.space.set(match (is_usual, self.has_keeper.load(Ordering::Relaxed)) {
+            (true, _) => Space::Enough,
+            (false, true) => Space::Unknown,
+            (false, false) => Space::Short,
+        });
+    }
+
+    /// Notes the size of the largest file for which there was room.
+    fn note_space(&self, bytes: u64) {
+        let is_usual = bytes >= self.options.segment_bytes;
+        self.space.set(if is_usual { Space::Enough } else { Space::Short });
     }
 
     /// Retires the segments that [`Self::retire`] has named.
@@ -358,6 +387,7 @@ impl LogFolder {
             self.hurry.end_wait();
             self.prepared_bytes.store(0, Ordering::Relaxed);
             let spare = self.find_file(ready, files, BLOCK_BYTES as u64 + next.batch_bytes)?;
+            self.note_used(spare.bytes);
             let header = SegmentHeader {
                 database: self.options.database,
                 number: next.number,
@@ -408,16 +438,11 @@ impl LogFolder {
         let mut last = None;
         for size in sizes(usual, least) {
             match self.new_file(&path, size) {
-                Err(full @ LogError::Full { .. }) => {
-                    self.is_short.store(true, Ordering::Relaxed);
-                    last = Some(full);
-                }
-                made => {
-                    self.is_short.store(size < usual, Ordering::Relaxed);
-                    return made;
-                }
+                Err(full @ LogError::Full { .. }) => last = Some(full),
+                made => return made,
             }
         }
+        self.note_space(0);
         Err(last.expect("there is one size at least"))
     }
 

@@ -20,7 +20,8 @@ pub struct Keeper {
 impl Keeper {
     /// Makes the keeper of a folder: see [`super::SegmentWriter::folder`]. There is one at most.
     #[must_use]
-    pub const fn new(folder: Arc<LogFolder>) -> Self {
+    pub fn new(folder: Arc<LogFolder>) -> Self {
+        folder.note_keeper();
         Self { folder }
     }
 

@@ -224,6 +224,33 @@ fn what_is_admitted_has_room() {
     fill_admitted(70 * mib, 100, 2);
 }
 
+/// When a small file is used up, the next one may not be prepared yet. Commits wait for it.
+#[test]
+fn no_commit_is_refused_before_the_keeper_has_looked() {
+    let disk = disk();
+    let usual = options().segment_bytes;
+    let room = usual + usual / 4 + usual / 8;
+    let (shared, mut committer, mut log_thread, mut keeper) = begin(&disk, room).unwrap();
+    let mut last = 0;
+    loop {
+        match committer.admit(20_000) {
+            Ok(()) => {
+                last += 1;
+                commit(&mut committer, last, 20_000);
+                log_thread.flush().expect("there is room for what was admitted");
+            }
+            Err(Refusal::Preparing) => {
+                keeper.step().unwrap();
+                log_thread.look_at_room();
+            }
+            Err(Refusal::Full) => break,
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((disk.room_taken(), shared.stats().segment), (room, 3), "all of the disk is used");
+    assert_eq!(read(&disk), (1..=last).collect::<Vec<_>>());
+}
+
 /// A group of many batches is kept in the middle, where the disk has no room for the next segment.
 #[test]
 fn group_goes_on_where_the_disk_was_full() {

@@ -34,6 +34,11 @@ struct Found<'g> {
 /// What the log admits for a change before its size is known.
 const ADMITTED_BYTES: u64 = 4096;
 
+/// Attempts that a statement may lose to other writers before it claims its row. A claim costs a
+/// transaction. Without it a statement whose expressions yield would not end while others change the
+/// row in each gap.
+const LOST_BEFORE_CLAIM: u32 = 8;
+
 /// The result of one attempt to change a row.
 enum Attempt {
     Done(bool),
@@ -90,8 +95,9 @@ impl Table {
     /// `change` sees the newest committed row and decides; for [`Decision::Update`] it leaves the
     /// new row in `buffer` (which it receives cleared). It is called again if another writer
     /// changed the row since, so its only effects must be on captured variables that it overwrites.
-    /// While an active transaction owns the row, this waits and owns nothing itself. Returns
-    /// `false` if there is no such row or the decision was to keep it.
+    /// After a few such calls this claims the row first, so that the next call is the last. While an
+    /// active transaction owns the row, this waits. Returns `false` if there is no such row or the
+    /// decision was to keep it.
     pub fn change_point<E: From<Error>>(
         &self,
         index: IndexId,
@@ -101,27 +107,27 @@ impl Table {
         mut change: impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
     ) -> Result<bool, E> {
         let mut admitted = ADMITTED_BYTES;
-        loop {
+        let mut lost = 0;
+        while lost < LOST_BEFORE_CLAIM {
             self.admit(admitted)?;
             let at = (index, key, admitted);
             match self.try_change(at, options, buffer, &mut change)? {
                 Attempt::Done(is_changed) => return Ok(is_changed),
-                Attempt::Raced => {}
+                Attempt::Raced => lost += 1,
                 Attempt::Larger(bytes) => admitted = bytes,
                 Attempt::Owned(blocker) => self.wait_behind(blocker, options)?,
-                Attempt::Held => {
-                    return self.change_held((index, key), options, buffer, &mut change);
-                }
+                Attempt::Held => break,
                 Attempt::Short => wait_for_memory(&options.patience())?,
                 Attempt::KeysChange => {
                     match self.change_keys((index, key), options, buffer, &mut change) {
                         Ok(is_changed) => return Ok(is_changed),
-                        Err(Failure::Raced) => {}
+                        Err(Failure::Raced) => lost += 1,
                         Err(Failure::User(error)) => return Err(error),
                     }
                 }
             }
         }
+        self.change_held((index, key), options, buffer, &mut change)
     }
 
     fn try_change<E: From<Error>>(

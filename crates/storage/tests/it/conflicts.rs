@@ -1,8 +1,11 @@
 //! Two sessions on one row: which one wins, waits, or fails, and with which error.
 
-use storage::{Claim, Error, Keys, Read, TableKind, WhenOwned};
+use storage::{Claim, Decision, Error, Keys, Read, TableKind, TransactionOptions, WhenOwned};
+use types::row::RowBuffer;
 
-use crate::support::{Bank, REPEATABLE, SERIALIZABLE, all, decode, encode, get, image};
+use crate::support::{
+    BY_KEY, Bank, REPEATABLE, SERIALIZABLE, all, decode, encode, get, image, key,
+};
 
 fn rows(count: i64) -> impl Iterator<Item = (i64, i64, i64)> {
     (0..count).map(|n| (n, n % 3, 100))
@@ -66,6 +69,35 @@ fn claim_on_an_ordinary_table_shows_the_newer_row() {
     tx.update(row, image(&encode((1, 1, 106))), Keys::Same).unwrap();
     tx.commit().unwrap();
     assert_eq!(bank.amount(1), Some(106));
+}
+
+/// Updates row 1 to `to` while another session changes it between each read and write, as it may
+/// while the expressions of the statement yield.
+fn update_in_spite_of_races(kind: TableKind, keys: Keys, to: (i64, i64, i64)) {
+    let bank = Bank::with(kind, rows(2));
+    let (mut calls, mut buffer) = (0, RowBuffer::default());
+    let mut other = Ok(true);
+    let options = TransactionOptions::STATEMENT;
+    let changed =
+        bank.table.change_point::<Error>(BY_KEY, &key(1), &options, &mut buffer, |_, buffer| {
+            calls += 1;
+            assert!(calls < 100, "the statement does not end");
+            other = bank.try_add(1, 5);
+            buffer.bytes.extend(encode(to));
+            Ok(Decision::Update(keys))
+        });
+    assert_eq!((changed, other), (Ok(true), Err(Error::LockTimeout)), "{kind:?} {keys:?}");
+    assert_eq!(bank.amount(to.0), Some(to.2));
+    assert_eq!(bank.try_add(to.0, 5), Ok(true), "the row is free again");
+}
+
+#[test]
+fn statement_that_loses_races_claims_its_row() {
+    for kind in [TableKind::Ordinary, TableKind::MemoryOptimized] {
+        update_in_spite_of_races(kind, Keys::Same, (1, 1, 7));
+        update_in_spite_of_races(kind, Keys::MayDiffer, (1, 2, 7));
+        update_in_spite_of_races(kind, Keys::MayDiffer, (9, 1, 7));
+    }
 }
 
 #[test]

@@ -117,15 +117,23 @@ impl Bank {
 
     /// Adds to an amount as one autocommit statement.
     pub(crate) fn add(&self, n: i64, amount: i64) -> bool {
+        self.add_as(&TransactionOptions::STATEMENT, n, amount).unwrap()
+    }
+
+    /// As [`Self::add`], but fails at once if another transaction owns the row.
+    pub(crate) fn try_add(&self, n: i64, amount: i64) -> Result<bool, Error> {
+        let options =
+            TransactionOptions { lock_timeout_ms: Some(0), ..TransactionOptions::STATEMENT };
+        self.add_as(&options, n, amount)
+    }
+
+    fn add_as(&self, options: &TransactionOptions, n: i64, amount: i64) -> Result<bool, Error> {
         let mut buffer = RowBuffer::default();
-        let options = TransactionOptions::STATEMENT;
-        self.table
-            .change_point::<Error>(BY_HASH, &key(n), &options, &mut buffer, |before, buffer| {
-                let (k, g, a) = decode(before);
-                buffer.bytes.extend(encode((k, g, a + amount)));
-                Ok(storage::Decision::Update(storage::Keys::Same))
-            })
-            .unwrap()
+        self.table.change_point(BY_HASH, &key(n), options, &mut buffer, |before, buffer| {
+            let (k, g, a) = decode(before);
+            buffer.bytes.extend(encode((k, g, a + amount)));
+            Ok(storage::Decision::Update(storage::Keys::Same))
+        })
     }
 
     pub(crate) fn remove(&self, n: i64) -> bool {
