@@ -214,6 +214,8 @@ impl TableDef {
             durable: false,
             restored: None,
         };
-        create_rows(store, cell, &shape)
+        let rows = create_rows(store, cell, &shape)?;
+        rows.data.make_private();
+        Ok(rows)
     }
 }

@@ -724,6 +724,9 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 restored: None,
             },
         )?;
+        if self.place.id < 0 || self.place.database_id == catalog::table::TEMPDB {
+            rows.data.make_private();
+        }
         let mut indexes = self.indexes;
         // DATA_COMPRESSION of the table applies to its clustered index, unless that has its own.
         let clustered = indexes.iter_mut().find(|index| index.clustered);

@@ -17,7 +17,7 @@ use crate::spec::{
 use crate::store::{
     Asker, IndexSet, KeyTaken, Moves, Store, Table, add_new_keys, check_free, link_moved, moves,
 };
-use crate::transaction::{Basis, RowRef, Transaction, is_memory_short, wait_for, wait_for_memory};
+use crate::transaction::{Basis, RowRef, Transaction, wait_for};
 use crate::version::{
     Begin, Blocker, Holder, RowHead, TxState, Version, VersionKind, newest, newest_durable,
 };
@@ -117,7 +117,7 @@ impl Table {
                 Attempt::Larger(bytes) => admitted = bytes,
                 Attempt::Owned(blocker) => self.wait_behind(blocker, options)?,
                 Attempt::Held => break,
-                Attempt::Short => wait_for_memory(&options.patience())?,
+                Attempt::Short => self.need().wait(&options.patience())?,
                 Attempt::KeysChange => {
                     match self.change_keys((index, key), options, buffer, &mut change) {
                         Ok(is_changed) => return Ok(is_changed),
@@ -181,7 +181,7 @@ impl Table {
             begin = Begin::Committed(self.shared.clock.commit());
         }
         let version = match self.new_version(kind, (begin, 0), found.top, image) {
-            Err(Error::OutOfMemory) if is_memory_short() => return Ok(Attempt::Short),
+            Err(Error::OutOfMemory) if self.need().check().is_err() => return Ok(Attempt::Short),
             made => made?,
         };
         set.note_change(found.head);
@@ -309,8 +309,8 @@ impl Table {
 
     /// Inserts a row, as an autocommit statement.
     pub fn insert_point(&self, options: &TransactionOptions, row: RowImage<'_>) -> Result<RowId> {
-        if is_memory_short() {
-            wait_for_memory(&options.patience())?;
+        if self.need().check().is_err() {
+            self.need().wait(&options.patience())?;
         }
         loop {
             self.admit(logged_bytes(row))?;

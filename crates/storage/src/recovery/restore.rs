@@ -13,7 +13,7 @@ use crate::index::{Duplicate, Index};
 use crate::primitives::{Guard, Ordering, Timestamp, pin};
 use crate::spec::{Error, Result, RowId, RowImage};
 use crate::store::Table;
-use crate::version::{Begin, HeapPosition, RowHead, Version, VersionKind, prefetch_version};
+use crate::version::{Begin, HeapPosition, RowHead, Version, prefetch_version};
 
 /// The commit time of rows that were put back: before all others.
 const RESTORED: Timestamp = Timestamp(1);
@@ -63,9 +63,7 @@ impl Restore<'_> {
     /// [`Error::OutOfMemory`].
     pub fn put(&self, part: u8, row: RowId, image: RowImage<'_>, source: Source) -> Result<bool> {
         let Some((table, head)) = self.head(part, row, source) else { return Ok(false) };
-        let begin = (Begin::Committed(RESTORED), 0);
-        let none = std::ptr::null_mut();
-        let version = table.new_version(VersionKind::Data, begin, none, image)?;
+        let version = table.restored_version(Begin::Committed(RESTORED), image)?;
         replace(table, head, version.as_ptr());
         Ok(true)
     }

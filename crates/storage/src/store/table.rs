@@ -16,12 +16,15 @@ use crate::spec::{
 };
 use crate::store::operations::RowTally;
 use crate::store::{ColumnStore, Durable, Gate, IndexSet, Shared, TableUses, Trust};
+use crate::transaction::Need;
 use crate::version::{Begin, Heap, Version, VersionKind, retire_version};
 
 /// A table: rows, indexes, locks and row groups.
 pub struct Table {
     id: TableId,
     kind: TableKind,
+    /// Whether it is a temporary table or a table variable.
+    is_private: AtomicBool,
     pub(crate) heap: Heap,
     indexes: Published<IndexSet>,
     /// Held while the set of indexes is replaced.
@@ -71,6 +74,7 @@ impl Table {
         Self {
             id: spec.id,
             kind: spec.kind,
+            is_private: AtomicBool::new(false),
             heap: Heap::new(),
             indexes: Published::new(IndexSet {
                 list: indexes,
@@ -144,10 +148,38 @@ impl Table {
         next: *mut Version,
         image: RowImage<'_>,
     ) -> Result<NonNull<Version>> {
+        let need = if kind == VersionKind::Data { self.need() } else { Need::Removal };
+        need.check()?;
         let version = Version::allocate(kind, begin, command, next, image)?;
         // SAFETY: fresh, owned by the caller.
         self.add_bytes(unsafe { version.as_ref() }.memory());
         Ok(version)
+    }
+
+    /// Like [`Self::new_version`], for a row that a start puts back: what was there before the stop
+    /// may take a little more memory after it.
+    pub(crate) fn restored_version(
+        &self,
+        begin: Begin,
+        image: RowImage<'_>,
+    ) -> Result<NonNull<Version>> {
+        Need::Work.check()?;
+        let none = std::ptr::null_mut();
+        let version = Version::allocate(VersionKind::Data, begin, 0, none, image)?;
+        // SAFETY: fresh, owned by the caller.
+        self.add_bytes(unsafe { version.as_ref() }.memory());
+        Ok(version)
+    }
+
+    /// Marks the table as one session's: its rows are a part of that session's work.
+    pub fn make_private(&self) {
+        self.is_private.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns as what its rows ask for memory.
+    #[inline]
+    pub(crate) fn need(&self) -> Need {
+        if self.is_private.load(Ordering::Relaxed) { Need::Work } else { Need::Row }
     }
 
     /// Frees a version that has just been unlinked, once no thread can see it any more.

@@ -54,7 +54,7 @@ use crate::version::{
 
 pub(crate) use row_ref::Basis;
 pub use row_ref::{Claim, RowRef};
-pub(crate) use wait::{Patience, is_memory_short, wait_for, wait_for_memory};
+pub(crate) use wait::{Need, Patience, wait_for};
 
 /// A point in a transaction to which its writes can be rolled back.
 #[derive(Clone, Copy, Debug)]
@@ -542,17 +542,18 @@ impl Transaction {
         unsafe { &*kept }
     }
 
-    /// Waits until there is memory for another row. The caller holds no pin.
+    /// Waits until there is memory for another row of a table. The caller holds no pin.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; [`Error::Cancelled`].
     #[inline]
-    pub(crate) fn wait_for_memory(&self, pace: Pace) -> Result<()> {
-        if !is_memory_short() || pace == Pace::Brief {
+    pub(crate) fn wait_for_memory(&self, table: &Table, pace: Pace) -> Result<()> {
+        let need = table.need();
+        if need.check().is_ok() || pace == Pace::Brief {
             return Ok(());
         }
         self.look_from_now();
-        wait_for_memory(&self.patience)
+        need.wait(&self.patience)
     }
 
     /// Releases versions that only earlier statements could see, if this one has not read yet.

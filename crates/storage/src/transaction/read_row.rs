@@ -9,7 +9,7 @@ use crate::row_lock::Hold;
 use crate::spec::{Isolation, Read, Result, RowLock, TableKind, WhenOwned};
 use crate::store::Table;
 use crate::transaction::row_locks::hold_of;
-use crate::transaction::{Basis, Claim, RowRef, Transaction};
+use crate::transaction::{Basis, Claim, Need, RowRef, Transaction};
 use crate::version::{
     Begin, Owner, RowHead, Sight, Version, VersionKind, View, owner, versions, visible,
 };
@@ -113,6 +113,7 @@ impl Transaction {
                 return Ok(Some(unsafe { &*std::ptr::from_ref(version) }));
             }
             let none = std::ptr::null_mut();
+            Need::Work.check()?;
             let copy =
                 Version::allocate(VersionKind::Data, Begin::Pending, 0, none, version.image())?;
             self.keep_copy(copy);

@@ -86,7 +86,7 @@ impl Transaction {
         let _label = labelled(Label::Row);
         let state = self.writing_state()?;
         let mut has_met = false;
-        self.wait_for_memory(state.pace)?;
+        self.wait_for_memory(table, state.pace)?;
         loop {
             let guard = pin();
             self.admit(table, &guard)?;
@@ -242,7 +242,7 @@ impl Transaction {
         let _label = labelled(Label::Row);
         let state = self.writing_state()?;
         let mut has_met = false;
-        self.wait_for_memory(state.pace)?;
+        self.wait_for_memory(row.table, state.pace)?;
         loop {
             let guard = pin();
             self.admit(row.table, &guard)?;

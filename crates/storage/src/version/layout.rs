@@ -98,7 +98,8 @@ pub(crate) struct Version {
 const _: () = assert!(cfg!(any(loom, shuttle)) || size_of::<Version>() == 32);
 
 impl Version {
-    /// Allocates a version of a row; the blobs are shared, not copied.
+    /// Allocates a version of a row; the blobs are shared, not copied. The caller has asked for its
+    /// memory.
     pub(crate) fn allocate(
         kind: VersionKind,
         begin: Begin,
@@ -109,12 +110,6 @@ impl Version {
         let bytes_len = u32::try_from(image.bytes.len()).map_err(|_| Error::OutOfMemory)?;
         let blobs_len = u16::try_from(image.blobs.len()).map_err(|_| Error::OutOfMemory)?;
         let layout = Self::layout(bytes_len, blobs_len);
-        if kind == VersionKind::Data {
-            check_memory()?;
-        } else {
-            // Deleting still works when memory is short: the reserve is for this.
-            check_reserve()?;
-        }
         // SAFETY: the layout has a size of at least the header's.
         let place = booked(|| unsafe { std::alloc::alloc(layout) }).cast::<Self>();
         let place = NonNull::new(place).ok_or(Error::OutOfMemory)?;
@@ -267,26 +262,6 @@ unsafe fn blobs_start(version: NonNull<Version>) -> *mut Bytes {
     const { assert!(size_of::<Version>().is_multiple_of(align_of::<Bytes>())) };
     // SAFETY: the caller's promise: the allocation reaches at least to the end of the header.
     unsafe { version.as_ptr().add(1) }.cast()
-}
-
-#[cfg(not(any(loom, shuttle)))]
-fn check_reserve() -> Result<()> {
-    sos::memory::check_reserve().map_err(|_| Error::OutOfMemory)
-}
-
-#[cfg(any(loom, shuttle))]
-fn check_reserve() -> Result<()> {
-    Ok(())
-}
-
-#[cfg(not(any(loom, shuttle)))]
-fn check_memory() -> Result<()> {
-    sos::memory::check_rows().map_err(|_| Error::OutOfMemory)
-}
-
-#[cfg(any(loom, shuttle))]
-fn check_memory() -> Result<()> {
-    Ok(())
 }
 
 /// Frees a version that has just been made unreachable, once no thread can still be reading it.
