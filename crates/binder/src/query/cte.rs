@@ -60,11 +60,14 @@ pub(crate) fn bind_reference(
 
 /// Binds the query of a CTE: it sees the CTEs declared before it, and no columns of the statement.
 fn bind_body_of(binder: &mut Binder<'_>, place: usize, cte: &Cte) -> Result<Query> {
+    let members = recursion::split(&cte.query, &cte.name)?;
     let later = binder.ctes.split_off(place);
-    let bound = binder.apart(|binder| match recursion::split(&cte.query, &cte.name)? {
-        Some((anchors, steps)) => bind_recursive(binder, cte, &anchors, &steps),
-        None => bind_query(binder, &cte.query),
-    });
+    let bound = match members {
+        Some((anchor, steps)) => {
+            binder.apart(|binder| bind_recursive(binder, cte, &anchor, &steps))
+        }
+        None => binder.apart(|binder| bind_query(binder, &cte.query)),
+    };
     binder.ctes.extend(later);
     bound
 }
@@ -84,10 +87,10 @@ fn work_table(binder: &mut Binder<'_>, id: u32, columns: &[(String, ColumnType)]
 fn bind_recursive(
     binder: &mut Binder<'_>,
     cte: &Cte,
-    anchors: &[&QueryBody],
+    anchor: &QueryBody,
     steps: &[&QueryBody],
 ) -> Result<Query> {
-    let anchor = chain(binder, anchors, |_| Ok(()))?;
+    let anchor = bind_body(binder, anchor, &[], None)?;
     let anchor = to_columns(binder, anchor);
     let columns: Vec<(String, ColumnType)> = anchor
         .output
@@ -100,7 +103,7 @@ fn bind_recursive(
         .collect();
     let id = binder.new_row();
     binder.ctes.push(Cte { recursive: Some((id, columns.clone())), ..cte.clone() });
-    let step = chain(binder, steps, |step| recursion::check_bound(step, &cte.name));
+    let step = chain(binder, steps, &cte.name);
     binder.ctes.pop();
     let mut step = step?;
     if step.output.len() != anchor.output.len() {
@@ -128,15 +131,12 @@ fn bind_recursive(
     Ok(Query { root: Node::Recursive(Box::new(recursive)), output })
 }
 
-fn chain(
-    binder: &mut Binder<'_>,
-    members: &[&QueryBody],
-    check: impl Fn(&Query) -> Result<()>,
-) -> Result<Query> {
+/// Binds the recursive members of the expression `name`.
+fn chain(binder: &mut Binder<'_>, members: &[&QueryBody], name: &str) -> Result<Query> {
     let mut bound = Vec::with_capacity(members.len());
     for member in members {
         let member = bind_body(binder, member, &[], None)?;
-        check(&member)?;
+        recursion::check_bound(&member, name)?;
         bound.push(member);
     }
     set::unite(binder, SetKind::UnionAll, bound)

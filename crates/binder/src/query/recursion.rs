@@ -1,14 +1,16 @@
 //! What a recursive common table expression may contain: anchor members, then recursive ones, all
 //! joined by UNION ALL, and no operator in a recursive member that needs all rows of a round.
 
+use std::borrow::Cow;
+
 use catalog::name::Name;
 use plan::query::{Node, Query};
 use tsql::ast::{JoinKind, QueryBody, QueryExpression, QuerySpec, SetOp, TableRef, TableRefKind};
 use tsql::tables_read;
 use types::{Msg, Result};
 
-/// The anchor members and the recursive members of a query.
-type Members<'q> = (Vec<&'q QueryBody>, Vec<&'q QueryBody>);
+/// The query of the anchor members, and the recursive members.
+type Members<'q> = (Cow<'q, QueryBody>, Vec<&'q QueryBody>);
 
 /// Splits a query that refers to itself by `name`; `None` if it does not.
 ///
@@ -27,18 +29,26 @@ pub(super) fn split<'q>(query: &'q QueryExpression, name: &str) -> Result<Option
     if mentions(first, name) > 0 {
         return Err(Msg::NoAnchorMember(name).into());
     }
-    let (mut anchors, mut steps) = (vec![&**first], Vec::new());
+    let (mut anchors, mut steps) = (0, Vec::new());
     for (op, member) in rest {
         match (mentions(member, name) > 0, *op == SetOp::UnionAll) {
             (true, true) => steps.push(member),
             (true, false) if steps.is_empty() => return without_union(),
             (_, false) if !steps.is_empty() => return Err(Msg::RecursiveUnion(name).into()),
             (false, true) if !steps.is_empty() => return Err(Msg::AnchorInRecursion(name).into()),
-            _ => anchors.push(member),
+            _ => anchors += 1,
         }
     }
     steps.iter().try_for_each(|step| check(step, name))?;
-    Ok(Some((anchors, steps)))
+    // The anchor members keep the operators between them.
+    let anchor = match &rest[..anchors] {
+        [] => Cow::Borrowed(&**first),
+        more => {
+            let (first, rest) = (first.clone(), more.to_vec());
+            Cow::Owned(QueryBody::SetOperation { first, rest })
+        }
+    };
+    Ok(Some((anchor, steps)))
 }
 
 /// Checks a recursive member before it is bound.
