@@ -60,14 +60,14 @@ pub(crate) fn bind_reference(
 
 /// Binds the query of a CTE: it sees the CTEs declared before it, and no columns of the statement.
 fn bind_body_of(binder: &mut Binder<'_>, place: usize, cte: &Cte) -> Result<Query> {
-    let members = recursion::split(&cte.query, &cte.name)?;
     let later = binder.ctes.split_off(place);
-    let bound = match members {
-        Some((anchor, steps)) => {
-            binder.apart(|binder| bind_recursive(binder, cte, &anchor, &steps))
+    let bound = binder.apart(|binder| {
+        if recursion::refers(&cte.query, &cte.name) {
+            bind_recursive(binder, cte)
+        } else {
+            bind_query(binder, &cte.query)
         }
-        None => binder.apart(|binder| bind_query(binder, &cte.query)),
-    };
+    });
     binder.ctes.extend(later);
     bound
 }
@@ -84,13 +84,9 @@ fn work_table(binder: &mut Binder<'_>, id: u32, columns: &[(String, ColumnType)]
     Query { output: output.collect(), root: Node::WorkTable(id, registers) }
 }
 
-fn bind_recursive(
-    binder: &mut Binder<'_>,
-    cte: &Cte,
-    anchor: &QueryBody,
-    steps: &[&QueryBody],
-) -> Result<Query> {
-    let anchor = bind_body(binder, anchor, &[], None)?;
+fn bind_recursive(binder: &mut Binder<'_>, cte: &Cte) -> Result<Query> {
+    let (anchor, steps) = recursion::split(&cte.query, &cte.name)?;
+    let anchor = bind_body(binder, &anchor, &[], None)?;
     let anchor = to_columns(binder, anchor);
     let columns: Vec<(String, ColumnType)> = anchor
         .output
@@ -103,7 +99,7 @@ fn bind_recursive(
         .collect();
     let id = binder.new_row();
     binder.ctes.push(Cte { recursive: Some((id, columns.clone())), ..cte.clone() });
-    let step = chain(binder, steps, &cte.name);
+    let step = chain(binder, &steps, &cte.name);
     binder.ctes.pop();
     let mut step = step?;
     if step.output.len() != anchor.output.len() {

@@ -12,15 +12,17 @@ use types::{Msg, Result};
 /// The query of the anchor members, and the recursive members.
 type Members<'q> = (Cow<'q, QueryBody>, Vec<&'q QueryBody>);
 
-/// Splits a query that refers to itself by `name`; `None` if it does not.
+/// Returns whether a query refers to itself by `name`.
+pub(super) fn refers(query: &QueryExpression, name: &str) -> bool {
+    mentions(&query.body, name) > 0
+}
+
+/// Splits a query that refers to itself by `name`.
 ///
 /// # Errors
 /// 252 without a UNION ALL at the top, 246 and 247 for a member in the wrong place, 466 for another
 /// operator between recursive members, and those of [`check`].
-pub(super) fn split<'q>(query: &'q QueryExpression, name: &str) -> Result<Option<Members<'q>>> {
-    if mentions(&query.body, name) == 0 {
-        return Ok(None);
-    }
+pub(super) fn split<'q>(query: &'q QueryExpression, name: &str) -> Result<Members<'q>> {
     let without_union = || Err(Msg::RecursiveWithoutUnion(name).into());
     let QueryBody::SetOperation { first, rest } = &query.body else { return without_union() };
     if !rest.iter().any(|(op, _)| *op == SetOp::UnionAll) {
@@ -48,7 +50,7 @@ pub(super) fn split<'q>(query: &'q QueryExpression, name: &str) -> Result<Option
             Cow::Owned(QueryBody::SetOperation { first, rest })
         }
     };
-    Ok(Some((anchor, steps)))
+    Ok((anchor, steps))
 }
 
 /// Checks a recursive member before it is bound.
