@@ -245,7 +245,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Returns the type of a variable where no type is looked up. One that the system does not have
-    /// stays open, and a text stands for it.
+    /// is taken for a text.
     fn parsed_type(&self, written: &ast::TypeName) -> Result<ColumnType> {
         let open = text_type(self.binder);
         let data_type = system_type(written, DefaultLength::Declaration)?;
