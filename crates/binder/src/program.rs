@@ -8,7 +8,7 @@ use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result};
 
 use crate::statement::shape_of;
-use crate::types::DefaultLength;
+use crate::types::{DefaultLength, system_type};
 use crate::{Binder, atomic};
 use catalog::name::Name;
 use plan::expr::Slot;
@@ -35,6 +35,8 @@ pub struct Parameters {
     pub declared: Vec<DeclaredParameter>,
     /// Kind of the program.
     pub body: Body,
+    /// Whether PARSEONLY is on where the text begins.
+    pub parse_only: bool,
 }
 
 /// The kind of a program.
@@ -54,7 +56,7 @@ pub enum Body {
 /// # Errors
 /// All mistakes, collected as in [`types::Error::all`]: 134 for a variable declared twice, 137 for
 /// one that is not declared, 2715 for an unknown type, 133 and 132 for labels, 135 and 136 for
-/// BREAK and CONTINUE outside a loop.
+/// BREAK and CONTINUE outside a loop. Where PARSEONLY is on, no type and no server is looked up.
 pub fn compile(
     statements: Vec<ast::Statement>,
     source: Arc<str>,
@@ -85,8 +87,10 @@ pub fn compile(
         alone: false,
         at: 0,
         errors: Vec::new(),
+        parse_only: parameters.parse_only,
     };
     compiler.declare_all(&statements);
+    compiler.parse_only = parameters.parse_only;
     let mut labels = HashSet::new();
     collect_labels(&statements, &mut labels)?;
     check_gotos(&statements, &labels)?;
@@ -146,12 +150,15 @@ struct Compiler<'a, 'b> {
     at: u32,
     /// Mistakes found so far.
     errors: Vec<types::Error>,
+    /// Whether the statement is only parsed. SET PARSEONLY takes effect where it is written.
+    parse_only: bool,
 }
 
 impl Compiler<'_, '_> {
     /// Declares all variables. T-SQL declares at compile time, even in a branch that never runs.
     fn declare_all(&mut self, statements: &[ast::Statement]) {
         for statement in statements {
+            self.parse_only = sets_parse_only(&statement.kind).unwrap_or(self.parse_only);
             if let StatementKind::Declare(declarations) = &statement.kind {
                 self.at = statement.span.start;
                 for declaration in declarations {
@@ -175,6 +182,15 @@ impl Compiler<'_, '_> {
         let name = name.to_string();
         let (scalars, tables) = (self.variables.len(), self.tables.len());
         match &declaration.kind {
+            ast::DeclarationKind::Scalar { data_type, .. } if self.parse_only => {
+                let ty = self.parsed_type(data_type)?;
+                self.variables.push(VariableDef { name, ty, cursor: false, at: self.at });
+            }
+            // A place of the name is all that is asked for: no statement that uses it is bound.
+            ast::DeclarationKind::Table(_) if self.parse_only => {
+                let ty = text_type(self.binder);
+                self.variables.push(VariableDef { name, ty, cursor: false, at: self.at });
+            }
             ast::DeclarationKind::Scalar { data_type, not_null, value } => {
                 if let Some(user_type) = self.binder.find_table_type(&data_type.name) {
                     let Some(table) = &user_type.table else {
@@ -228,14 +244,27 @@ impl Compiler<'_, '_> {
         Ok(())
     }
 
+    /// Returns the type of a variable where no type is looked up. One that the system does not have
+    /// is taken for a text.
+    fn parsed_type(&self, written: &ast::TypeName) -> Result<ColumnType> {
+        let open = text_type(self.binder);
+        let data_type = system_type(written, DefaultLength::Declaration)?;
+        Ok(ColumnType { data_type: data_type.unwrap_or(open.data_type), ..open })
+    }
+
     /// Compiles statements. Those with mistakes are omitted, since the program will not run.
     fn steps(&mut self, statements: Vec<ast::Statement>) -> Vec<Step> {
         let mut steps = Vec::with_capacity(statements.len());
         for statement in statements {
             let line = statement.line;
             self.at = statement.span.start;
+            self.parse_only = sets_parse_only(&statement.kind).unwrap_or(self.parse_only);
+            let begin = steps.len();
             if let Err(error) = self.statement(statement, &mut steps) {
                 self.errors.push(error.at_line(line));
+            }
+            if self.parse_only {
+                drop_parsed(&mut steps, begin);
             }
         }
         steps
@@ -497,6 +526,7 @@ impl Compiler<'_, '_> {
     /// Returns the shapes that WITH RESULT SETS describes.
     fn result_sets(&self, options: &[ast::ExecuteOption]) -> Result<Option<Vec<Arc<ResultShape>>>> {
         let mut described = None;
+        let options = if self.parse_only { &[] } else { options };
         for option in options {
             described = match option {
                 ast::ExecuteOption::Recompile => continue,
@@ -574,7 +604,7 @@ impl Compiler<'_, '_> {
     }
 
     fn text_call(&self, execute: ast::ExecuteString) -> Result<TextCall> {
-        if let Some(server) = &execute.at {
+        if let Some(server) = execute.at.as_ref().filter(|_| !self.parse_only) {
             return Err(Msg::LinkedServerNotFound(server).into());
         }
         if !execute.arguments.is_empty() {
@@ -681,6 +711,23 @@ fn check_gotos(statements: &[ast::Statement], labels: &HashSet<String>) -> Resul
         }
     }
     Ok(())
+}
+
+/// Removes the steps from `begin` that are only parsed: all but settings, and the labels that a GOTO
+/// before them may name.
+fn drop_parsed(steps: &mut Vec<Step>, begin: usize) {
+    let parsed = steps.split_off(begin);
+    steps.extend(parsed.into_iter().filter(|step| match &step.kind {
+        StepKind::Other(statement) => matches!(statement.kind, StatementKind::SetOption(_)),
+        kind => matches!(kind, StepKind::Label(_)),
+    }));
+}
+
+/// Returns what a statement sets PARSEONLY to.
+fn sets_parse_only(kind: &StatementKind) -> Option<bool> {
+    let StatementKind::SetOption(option) = kind else { return None };
+    let ast::SetOption::Switch { options, on } = &**option else { return None };
+    options.contains(&ast::SwitchOption::ParseOnly).then_some(*on)
 }
 
 /// Returns whether a statement switches SHOWPLAN, which must be alone in its batch.

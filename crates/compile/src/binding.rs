@@ -117,12 +117,20 @@ pub fn columns_read(
     condition: &ast::Condition,
 ) -> Vec<u16> {
     let context = bare_context(session, &session.identity.database);
-    let bound = over_columns(&mut context.binder(), &table.name, &table.columns, |binder| {
-        bind_condition(binder, condition)
-    });
+    columns_of_condition(&mut context.binder(), &table.name, &table.columns, condition)
+}
+
+/// As [`columns_read`], of a table that is not made yet.
+pub fn columns_of_condition(
+    binder: &mut Binder<'_>,
+    table: &str,
+    columns: &[ColumnDef],
+    condition: &ast::Condition,
+) -> Vec<u16> {
+    let bound = over_columns(binder, table, columns, |binder| bind_condition(binder, condition));
     let Ok(bound) = bound else { return Vec::new() };
     let read = ::plan::walk::reads(&bound);
-    let ordinals = 0..u16::try_from(table.columns.len()).unwrap_or(u16::MAX);
+    let ordinals = 0..u16::try_from(columns.len()).unwrap_or(u16::MAX);
     ordinals.filter(|ordinal| read.contains(Register(u32::from(*ordinal)))).collect()
 }
 

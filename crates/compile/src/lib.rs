@@ -176,6 +176,7 @@ pub fn compile_statements(
                       elements: &[tsql::ast::TableElement]| {
         crate::table::table_variable(session, binder, variable, elements)
     };
+    let parameters = Parameters { parse_only: session.options.parse_only, ..parameters };
     compile(statements, source, parameters, &mut binder, &make_table)
 }
 

@@ -292,6 +292,19 @@ pub fn not_found(name: &str) -> Stop {
     Stop::Error(Error::from(Msg::ProcedureNotFound(name)).with_state(62))
 }
 
+/// Refuses the procedure of another server, a system procedure too.
+///
+/// # Errors
+/// 7202: there are no linked servers, and the name is not this server's own.
+pub fn check_local(session: &SessionState, name: &tsql::ast::ObjectName) -> Result<(), Stop> {
+    match &name.server {
+        Some(server) if !server.is(&session.instance.config.server_name) => {
+            Err(Msg::LinkedServerNotFound(server).into())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Checks the permission EXECUTE. A module may call procedures of the same owner (`chain`).
 ///
 /// # Errors
@@ -368,6 +381,7 @@ impl Runner<'_> {
                 &parsed
             }
         };
+        check_local(cx.session, name)?;
         let mut arguments = Vec::with_capacity(step.arguments.len());
         for argument in &step.arguments {
             arguments.push(self.argument(argument, cx)?);

@@ -80,8 +80,8 @@ pub use ::session::cursor::Cursor;
 pub use ::session::stop::{ErrorClass, Outcome, Run, Stop};
 pub use cursor::Capture;
 pub use execute::{
-    Invocation, as_declared, check_execute, convert_argument, find_parameter, invoke, not_found,
-    resolve_procedure,
+    Invocation, as_declared, check_execute, check_local, convert_argument, find_parameter, invoke,
+    not_found, resolve_procedure,
 };
 pub use level::{Caller, enter, report_scope};
 pub use utility::interrupted;

@@ -1,7 +1,7 @@
 //! Runs statements from their syntax tree: transactions, USE, definitions, administration.
 
 use tsql::ast::{self, StatementKind, TransactionAction, TransactionName};
-use types::{Error, Msg};
+use types::{Error, Msg, Value};
 
 use crate::cursor::close_at_end;
 use crate::definition_trigger;
@@ -13,6 +13,18 @@ use ::plan::program::{Leaf, LeafAst};
 use ::plan::sink::{Command, EnvChange};
 use ::session::event::emit::checkpoint;
 use metadata::format::text_of;
+
+/// Returns the literal of a value as a DBCC command reads it: a number, or a text.
+fn literal(value: &Value, cx: &Cx<'_>) -> ast::Literal {
+    let Some(text) = text_of(value, cx.session) else { return ast::Literal::Null };
+    match (value, text.parse()) {
+        (Value::Bit(_) | Value::TinyInt(_) | Value::SmallInt(_) | Value::Int(_), Ok(number)) => {
+            ast::Literal::Int(number)
+        }
+        (Value::BigInt(_) | Value::Decimal(_), _) => ast::Literal::Decimal(text.into()),
+        _ => ast::Literal::NString(text.into()),
+    }
+}
 
 impl Runner<'_> {
     pub(crate) fn other(&self, statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {
@@ -26,10 +38,7 @@ impl Runner<'_> {
                 self.transaction(transaction, cx)?;
             }
             StatementKind::Use(name) => use_database(name, cx)?,
-            StatementKind::Dbcc(dbcc) => {
-                let host = cx.host;
-                host.dbcc(dbcc, cx)?;
-            }
+            StatementKind::Dbcc(dbcc) => self.dbcc(dbcc, cx)?,
             StatementKind::Kill(kill) => self.kill(kill, cx)?,
             StatementKind::BulkInsert(bulk) => return crate::bulk_insert::run(bulk, cx),
             StatementKind::InsertBulk(bulk) => {
@@ -60,6 +69,21 @@ impl Runner<'_> {
     }
 
     /// CHECKPOINT. The duration is a wish: a checkpoint disturbs nothing, so it is as fast as it can.
+    /// Runs a DBCC command; its variables are replaced by their values.
+    fn dbcc(&self, dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        let host = cx.host;
+        let is_variable = |e: &ast::Expr| matches!(e.kind, ast::ExprKind::Variable(_));
+        if !dbcc.arguments.iter().any(is_variable) {
+            return host.dbcc(dbcc, cx);
+        }
+        let mut given = dbcc.clone();
+        for argument in given.arguments.iter_mut().filter(|argument| is_variable(argument)) {
+            let value = self.value(&Leaf::new(LeafAst::Value(argument.clone())), cx)?;
+            argument.kind = ast::ExprKind::Literal(literal(&value, cx));
+        }
+        host.dbcc(&given, cx)
+    }
+
     fn checkpoint(&self, seconds: Option<&ast::Expr>, cx: &mut Cx<'_>) -> Result<(), Stop> {
         check_checkpoint(cx)?;
         if let Some(seconds) = seconds {

@@ -85,7 +85,10 @@ impl SessionState {
     /// Returns the cache key of a text: the same text has another meaning in another database or
     /// under another QUOTED_IDENTIFIER, and may be forbidden to another login.
     pub fn text_key(&self, parts: &[&[u8]]) -> ProgramKey {
-        let mode = [u8::from(self.options.quoted_identifier), self.options.meaning().byte()];
+        // What is only parsed has no types, so such a program is not one to run.
+        let parsing =
+            u8::from(self.options.quoted_identifier) | u8::from(self.options.parse_only) << 1;
+        let mode = [parsing, self.options.meaning().byte()];
         let rights = self.identity.rights.key().to_le_bytes();
         let context: [&[u8]; 3] = [&mode, &rights, self.identity.database.as_bytes()];
         ProgramKey::Text(self.caches.programs.hash(context.iter().chain(parts)))

@@ -26,6 +26,7 @@ pub use object_name::{parse_object_name, parse_procedure_name, split_name};
 pub use production::{BOUNDED, Growth, Production, productions};
 pub use references::{
     Reference, Use, columns_of_condition, columns_of_value, references, references_of_procedure,
+    tables_read,
 };
 pub use template::{Template, Tokens};
 pub use text::{line_at, utf16_offset};

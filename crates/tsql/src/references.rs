@@ -69,6 +69,14 @@ pub fn columns_of_condition(condition: &Condition) -> Vec<&ColumnRef> {
     walk.columns
 }
 
+/// Returns the tables, views and common table expressions that a query reads, in its subqueries too.
+pub fn tables_read(query: &QueryBody) -> Vec<&ObjectName> {
+    let mut walk = Walk::default();
+    walk.query_body(query);
+    let read = walk.found.into_iter().filter(|reference| reference.used == Use::Read);
+    read.map(|reference| reference.name).collect()
+}
+
 /// The state of a walk over a module.
 #[derive(Default)]
 struct Walk<'a> {

@@ -4,12 +4,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use tsql::ast::{self, Ident, QueryBody, QueryExpression, SetOp, With};
+use tsql::ast::{Ident, QueryBody, With};
 use types::value::ColumnType;
 use types::{Mode, Msg, Result};
 
 use super::from::{SourceName, add_query_source, to_columns};
-use super::{bind_body, bind_query, set};
+use super::{bind_body, bind_query, recursion, set};
 use crate::expr::convert_to;
 use crate::{Binder, Cte};
 use catalog::name::Name;
@@ -61,9 +61,12 @@ pub(crate) fn bind_reference(
 /// Binds the query of a CTE: it sees the CTEs declared before it, and no columns of the statement.
 fn bind_body_of(binder: &mut Binder<'_>, place: usize, cte: &Cte) -> Result<Query> {
     let later = binder.ctes.split_off(place);
-    let bound = binder.apart(|binder| match recursion(&cte.query, &cte.name) {
-        Some((anchors, steps)) => bind_recursive(binder, cte, &anchors, &steps),
-        None => bind_query(binder, &cte.query),
+    let bound = binder.apart(|binder| {
+        if recursion::refers(&cte.query, &cte.name) {
+            bind_recursive(binder, cte)
+        } else {
+            bind_query(binder, &cte.query)
+        }
     });
     binder.ctes.extend(later);
     bound
@@ -81,54 +84,9 @@ fn work_table(binder: &mut Binder<'_>, id: u32, columns: &[(String, ColumnType)]
     Query { output: output.collect(), root: Node::WorkTable(id, registers) }
 }
 
-/// Splits a query that refers to itself into its anchor and recursive members.
-fn recursion<'q>(
-    query: &'q QueryExpression,
-    name: &str,
-) -> Option<(Vec<&'q QueryBody>, Vec<&'q QueryBody>)> {
-    let QueryBody::SetOperation { first, rest } = &query.body else { return None };
-    let mut anchors = vec![&**first];
-    let mut steps = Vec::new();
-    for (op, body) in rest {
-        match (*op == SetOp::UnionAll && mentions(body, name), steps.is_empty()) {
-            (true, _) => steps.push(body),
-            (false, true) => anchors.push(body),
-            (false, false) => return None,
-        }
-    }
-    (!steps.is_empty()).then_some((anchors, steps))
-}
-
-/// Returns whether a query has the name in a FROM clause.
-fn mentions(body: &QueryBody, name: &str) -> bool {
-    fn refers(table: &ast::TableRef, name: &str) -> bool {
-        match &table.kind {
-            ast::TableRefKind::Table(source) => {
-                source.name.as_simple().is_some_and(|n| Name::same(n, name))
-            }
-            ast::TableRefKind::Joined { first, joins } => {
-                refers(first, name) || joins.iter().any(|j| refers(&j.right, name))
-            }
-            ast::TableRefKind::Derived { query, .. } => mentions(&query.body, name),
-            _ => false,
-        }
-    }
-    match body {
-        QueryBody::Select(spec) => spec.from.iter().any(|t| refers(t, name)),
-        QueryBody::Parenthesized(inner) => mentions(&inner.body, name),
-        QueryBody::SetOperation { first, rest } => {
-            mentions(first, name) || rest.iter().any(|(_, b)| mentions(b, name))
-        }
-    }
-}
-
-fn bind_recursive(
-    binder: &mut Binder<'_>,
-    cte: &Cte,
-    anchors: &[&QueryBody],
-    steps: &[&QueryBody],
-) -> Result<Query> {
-    let anchor = chain(binder, anchors)?;
+fn bind_recursive(binder: &mut Binder<'_>, cte: &Cte) -> Result<Query> {
+    let (anchor, steps) = recursion::split(&cte.query, &cte.name)?;
+    let anchor = bind_body(binder, &anchor, &[], None)?;
     let anchor = to_columns(binder, anchor);
     let columns: Vec<(String, ColumnType)> = anchor
         .output
@@ -141,7 +99,7 @@ fn bind_recursive(
         .collect();
     let id = binder.new_row();
     binder.ctes.push(Cte { recursive: Some((id, columns.clone())), ..cte.clone() });
-    let step = chain(binder, steps);
+    let step = chain(binder, &steps, &cte.name);
     binder.ctes.pop();
     let mut step = step?;
     if step.output.len() != anchor.output.len() {
@@ -169,11 +127,13 @@ fn bind_recursive(
     Ok(Query { root: Node::Recursive(Box::new(recursive)), output })
 }
 
-fn chain(binder: &mut Binder<'_>, members: &[&QueryBody]) -> Result<Query> {
-    let bound = members.iter().map(|member| bind_body(binder, member, &[], None));
-    let bound = bound.collect::<Result<Vec<Query>>>()?;
-    if bound.is_empty() {
-        return Err(Msg::NoAnchorMember("").into());
+/// Binds the recursive members of the expression `name`.
+fn chain(binder: &mut Binder<'_>, members: &[&QueryBody], name: &str) -> Result<Query> {
+    let mut bound = Vec::with_capacity(members.len());
+    for member in members {
+        let member = bind_body(binder, member, &[], None)?;
+        recursion::check_bound(&member, name)?;
+        bound.push(member);
     }
     set::unite(binder, SetKind::UnionAll, bound)
 }

@@ -22,7 +22,7 @@ use tsql::ast::{
 use types::value::ColumnType;
 use types::{ConvertOptions, DataType, Error, Msg, Result, Value};
 
-use crate::binding::over_columns;
+use crate::binding::{columns_of_condition, over_columns};
 use ::binder::Binder;
 use ::binder::types::DefaultLength;
 use ::catalog::name::Name;
@@ -407,7 +407,10 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 let column = own.map_or("", |own| own[0].as_str());
                 let (name, system_named) = self.constraint_name(constraint, "CK", column, id);
                 let text = self.text_of_condition(condition);
-                let column = self.columns.iter().position(|c| Name::same(&c.name, column));
+                let column = match own {
+                    Some(_) => self.columns.iter().position(|c| Name::same(&c.name, column)),
+                    None => self.only_column(condition),
+                };
                 let column = column.and_then(|c| u16::try_from(c).ok());
                 self.checks.push(CheckDef {
                     id,
@@ -428,6 +431,14 @@ impl<'a, 'b> Shaper<'a, 'b> {
             ConstraintKind::Default { column: None, .. } => Ok(()),
             ConstraintKind::Connection(_) => refuse("graph tables"),
         }
+    }
+
+    /// Returns the column that a condition reads, if it is only one: such a CHECK belongs to it.
+    fn only_column(&self, condition: &ast::Condition) -> Option<usize> {
+        let (binder, table) = (&mut self.binder.child(), self.place.name);
+        let read = columns_of_condition(binder, table, &self.columns, condition);
+        let [column] = read[..] else { return None };
+        Some(usize::from(column))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the fields of ConstraintKind::Key")]

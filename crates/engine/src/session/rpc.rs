@@ -14,8 +14,8 @@ use ::executor::{Cx, Frame};
 use ::procedures::{enter_named, find, find_by_id, find_of_drivers};
 use interpreter::table_parameter::make_table;
 use interpreter::{
-    Argument, Caller, Invocation, Stop, TableArgument, as_declared, check_execute, find_parameter,
-    invoke, not_found, resolve_procedure,
+    Argument, Caller, Invocation, Stop, TableArgument, as_declared, check_execute, check_local,
+    find_parameter, invoke, not_found, resolve_procedure,
 };
 use tsql::parse_procedure_name;
 
@@ -45,6 +45,7 @@ pub(crate) fn run(
         return run_stored(call, rpc.parameters, session, sink);
     }
     let parsed = parse_procedure_name(name).map_err(|_| not_found(name))?;
+    check_local(session, &parsed)?;
     if let Some(system) = find(&parsed) {
         let outer = enter_named(&parsed, session)?;
         let ran = run_system(system, rpc.parameters, session, sink);

@@ -108,6 +108,7 @@ with_messages_from_8000! {
     StringOverflowsColumn(from: &'a str, value: &'a str, to: &'a str) = 244, 16, "The conversion of the {from} value '{value}' overflowed an {to} column. Use a larger integer column.";
     ConversionFailed(from: &'a str, value: &'a str, to: &'a str) = 245, 16, "Conversion failed when converting the {from} value '{value}' to data type {to}.";
     NoAnchorMember(query: &'a str) = 246, 16, "No anchor member was specified for recursive query \"{query}\".";
+    AnchorInRecursion(query: &'a str) = 247, 16, "An anchor member was found in the recursive part of recursive query \"{query}\".";
     StringOverflowsInt(from: &'a str, value: &'a str) = 248, 16, "The conversion of the {from} value '{value}' overflowed an int column.";
     NotComparable(of: &'a str, clause: &'a str) = 249, 16, "The type \"{of}\" is not comparable. It cannot be used in the {clause} clause.";
     RecursiveWithoutUnion(query: &'a str) = 252, 16, "Recursive common table expression '{query}' does not contain a top-level UNION ALL operator.";
@@ -177,6 +178,8 @@ with_messages_from_8000! {
     RecursiveDistinct(query: &'a str) = 460, 16, "DISTINCT operator is not allowed in the recursive part of a recursive common table expression '{query}'.";
     RecursiveTop(query: &'a str) = 461, 16, "The TOP or OFFSET operator is not allowed in the recursive part of a recursive common table expression '{query}'.";
     RecursiveOuterJoin(query: &'a str) = 462, 16, "Outer join is not allowed in the recursive part of a recursive common table expression '{query}'.";
+    RecursiveInSubquery = 465, 16, "Recursive references are not allowed in subqueries.";
+    RecursiveUnion(query: &'a str) = 466, 16, "UNION operator is not allowed in the recursive part of a recursive common table expression '{query}'.";
     RecursiveAggregate(query: &'a str) = 467, 16, "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive part of a recursive common table expression '{query}'.";
     CollationConflict(left: &'a str, right: &'a str, operation: &'a str) = 468, 16, "Cannot resolve the collation conflict between \"{left}\" and \"{right}\" in the {operation} operation.";
     SampleNotTable = 475, 16, "Invalid SAMPLE clause. Only table names in the FROM clause of SELECT, UPDATE, and DELETE queries may be sampled.";
