@@ -301,6 +301,18 @@ impl Index {
         }
     }
 
+    /// Returns whether a version that was read from `head` has the key of the entry that led to it,
+    /// as far as that is known without a look at the version. Unlike a reader with a snapshot, which
+    /// sees no row that has taken the place of its own, a reader of the newest version asks this.
+    #[inline]
+    pub(crate) fn has_key_of_entry(&self, head: &RowHead) -> bool {
+        match &self.entries {
+            // Different keys may have one hash.
+            Entries::Hash(_) => false,
+            Entries::Range(_) => head.has_one_key(),
+        }
+    }
+
     pub(crate) fn statistics(&self, guard: &Guard) -> IndexStatistics {
         match &self.entries {
             Entries::Hash(index) => index.statistics(),

@@ -131,10 +131,16 @@ impl Heap {
         let shard = self.shards.of(number);
         let head = {
             let mut state = shard.state.lock();
-            let free = state.free.pop();
-            free.unwrap_or_else(|| shard.append(&mut state, number))
+            match state.free.pop() {
+                None => shard.append(&mut state, number),
+                Some(head) => {
+                    // SAFETY: heads live as long as the heap.
+                    unsafe { head.as_ref() }.note_reused();
+                    head
+                }
+            }
         };
-        // SAFETY: heads live as long as the heap.
+        // SAFETY: as above.
         unsafe { head.as_ref() }
     }
 
@@ -329,5 +335,24 @@ mod tests {
             walked.extend(batch.iter().map(|head| std::ptr::from_ref(*head).addr() / 64));
         }
         assert_eq!(walked, lines);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::Heap;
+
+    #[test]
+    fn head_that_is_reused_may_have_other_keys() {
+        let heap = Heap::new();
+        let first = heap.allocate();
+        assert!(first.has_one_key());
+        let id = first.id();
+        heap.release(first);
+        let second = heap.allocate();
+        assert!(std::ptr::eq(first, second), "the only free head is taken first");
+        assert!(!second.has_one_key());
+        assert_eq!(second.id(), id);
+        assert!(heap.allocate().has_one_key());
     }
 }
