@@ -36,35 +36,6 @@ fn concurrent_increments_of_one_row_lose_nothing() {
     }
 }
 
-#[test]
-fn row_that_takes_the_place_of_another_is_not_found_by_its_key() {
-    const KEYS: i64 = 6;
-    for kind in KINDS {
-        let bank = Bank::new(kind);
-        let is_done = AtomicBool::new(false);
-        scope(|scope| {
-            for _ in 1..THREADS {
-                scope.spawn(|| {
-                    while !is_done.load(Ordering::Relaxed) {
-                        for n in 0..KEYS {
-                            let found = bank.table.read_point(BY_KEY, &key(n), decode).unwrap();
-                            assert!(found.is_none_or(|row| row.0 == n), "{found:?} for {n}");
-                        }
-                    }
-                });
-            }
-            for round in 0..20_000 {
-                let n = round % KEYS;
-                bank.insert((n, 0, 0)).unwrap();
-                assert!(bank.remove(n));
-                // Frees the head, which the next row takes.
-                bank.store.collect();
-            }
-            is_done.store(true, Ordering::Relaxed);
-        });
-    }
-}
-
 /// Moves money between two accounts in an explicit transaction; returns whether it committed.
 fn transfer(bank: &Bank, from: i64, to: i64) -> Result<(), Error> {
     let tx = bank.begin();

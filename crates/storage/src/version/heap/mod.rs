@@ -316,6 +316,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn head_that_is_reused_may_have_other_keys() {
+        let heap = Heap::new();
+        let first = heap.allocate();
+        assert!(first.has_one_key());
+        let id = first.id();
+        heap.release(first);
+        let second = heap.allocate();
+        assert!(std::ptr::eq(first, second), "the only free head is taken first");
+        assert!(!second.has_one_key());
+        assert_eq!(second.id(), id);
+        assert!(heap.allocate().has_one_key());
+    }
+
+    #[test]
     fn heads_of_a_small_table_have_a_line_each_and_those_of_a_large_one_share() {
         let heap = Heap::new();
         let count = SEGMENT_HEADS_MIN + SEGMENT_HEADS_MAX;
@@ -335,24 +349,5 @@ mod tests {
             walked.extend(batch.iter().map(|head| std::ptr::from_ref(*head).addr() / 64));
         }
         assert_eq!(walked, lines);
-    }
-}
-
-#[cfg(all(test, not(any(loom, shuttle))))]
-mod tests {
-    use super::Heap;
-
-    #[test]
-    fn head_that_is_reused_may_have_other_keys() {
-        let heap = Heap::new();
-        let first = heap.allocate();
-        assert!(first.has_one_key());
-        let id = first.id();
-        heap.release(first);
-        let second = heap.allocate();
-        assert!(std::ptr::eq(first, second), "the only free head is taken first");
-        assert!(!second.has_one_key());
-        assert_eq!(second.id(), id);
-        assert!(heap.allocate().has_one_key());
     }
 }
