@@ -301,9 +301,9 @@ impl Index {
         }
     }
 
-    /// Returns whether a version that was read from `head` has the key of the entry that led to it,
-    /// as far as that is known without a look at the version. Unlike a reader with a snapshot, which
-    /// sees no row that has taken the place of its own, a reader of the newest version asks this.
+    /// Returns whether a version that was read from `head` is known to have the key of the entry that
+    /// led to it. For readers of the newest version: a head is given to another row only after all
+    /// snapshots that see the first one have ended.
     #[inline]
     pub(crate) fn has_key_of_entry(&self, head: &RowHead) -> bool {
         match &self.entries {
