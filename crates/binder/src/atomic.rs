@@ -8,6 +8,7 @@
 //! transaction.
 
 use catalog::options::IsolationLevel;
+use plan::program::AtomicSettings;
 use tsql::ast::{
     self, AtomicOption, ConditionKind, DeclarationKind, ExprKind, QueryBody, StatementKind,
 };
@@ -22,28 +23,16 @@ pub(crate) fn commits_alone(body: &[ast::Statement], source: &str) -> bool {
     plain && !mentions(source, "@@trancount") && !mentions(source, "xact_state")
 }
 
-/// The settings that the options of an atomic block give it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AtomicSettings {
-    /// The level of TRANSACTION ISOLATION LEVEL.
-    pub isolation: IsolationLevel,
-    /// LANGUAGE, which every atomic block declares.
-    pub language: Language,
-    /// DATEFIRST, 1 to 7; by default that of the language.
-    pub date_first: u8,
-    /// DATEFORMAT; by default that of the language.
-    pub date_format: DateFormat,
-}
-
 /// Returns the settings that the options of an atomic block declare.
 ///
 /// # Errors
 /// 10784 for a missing option, 40517 for one that is not supported, 2740, 2741 and 2742 for a wrong
 /// LANGUAGE, DATEFORMAT and DATEFIRST.
-pub fn check_atomic_options(options: &[AtomicOption]) -> Result<AtomicSettings, Error> {
+pub(crate) fn settings_of(options: &[AtomicOption]) -> Result<AtomicSettings, Error> {
     let mut isolation = None;
     let mut language = None;
     let (mut date_first, mut date_format) = (None, None);
+    let mut is_delayed = false;
     for option in options {
         match option {
             AtomicOption::Isolation(level) => isolation = Some(isolation_of(*level)?),
@@ -58,8 +47,7 @@ pub fn check_atomic_options(options: &[AtomicOption]) -> Result<AtomicSettings, 
                 let format = DateFormat::from_name(order);
                 date_format = Some(format.ok_or(Msg::SetDateFormat(order))?);
             }
-            // The interpreter reads it.
-            AtomicOption::DelayedDurability(_) => {}
+            AtomicOption::DelayedDurability(delayed) => is_delayed = *delayed,
         }
     }
     match (isolation, language) {
@@ -68,6 +56,7 @@ pub fn check_atomic_options(options: &[AtomicOption]) -> Result<AtomicSettings, 
             language,
             date_first: date_first.unwrap_or_else(|| language.date_first()),
             date_format: date_format.unwrap_or_else(|| language.date_format()),
+            is_delayed,
         }),
         (None, _) => Err(Msg::AtomicNeedsOption("transaction isolation level").into()),
         (Some(_), None) => Err(Msg::AtomicNeedsOption("language").into()),

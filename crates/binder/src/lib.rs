@@ -26,7 +26,6 @@ pub mod simple;
 mod statement;
 pub mod types;
 
-pub use atomic::{AtomicSettings, check_atomic_options};
 pub use statement::{bind_scalar, bind_statement};
 pub use statement::{new_shape, shape_of};
 

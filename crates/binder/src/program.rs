@@ -346,13 +346,9 @@ impl Compiler<'_, '_> {
         Ok(Ok(match kind {
             StatementKind::Block(body) => StepKind::Block(self.steps(body)),
             StatementKind::AtomicBlock(block) => {
-                super::atomic::check_atomic_options(&block.options)?;
+                let settings = atomic::settings_of(&block.options)?;
                 let commits_alone = atomic::commits_alone(&block.body, &self.source);
-                StepKind::Atomic {
-                    options: block.options,
-                    body: self.steps(block.body),
-                    commits_alone,
-                }
+                StepKind::Atomic { settings, body: self.steps(block.body), commits_alone }
             }
             StatementKind::If(branches) => self.if_step(*branches),
             StatementKind::While(while_) => self.while_step(*while_),

@@ -158,6 +158,10 @@ fn rows(binder: &mut Binder<'_>, mut query: Query) -> Result<Select> {
     optimizer::query(&mut binder.statement(), &mut query)?;
     let plain = !query.output.iter().any(|c| walk::has_subquery(&c.expr));
     let course = course(&query.root, plain);
+    if course == Course::Point {
+        keep_residual(&mut query.root);
+        optimizer::prune_query(&mut query);
+    }
     let shape = new_shape(&query.output);
     Ok(Select { query, shape, browse: None, registers: binder.registers, course })
 }
@@ -170,6 +174,14 @@ fn course(root: &Node, plain: bool) -> Course {
     }
 }
 
+/// Removes what the access path covers from the predicate of a scan that locks no row: nothing evaluates
+/// it again, so the columns that only it reads need not be decoded.
+fn keep_residual(root: &mut Node) {
+    if let Node::Scan(scan) = root {
+        scan.predicate.clone_from(&scan.residual);
+    }
+}
+
 fn assignment(
     binder: &mut Binder<'_>,
     mut root: Node,
@@ -178,6 +190,11 @@ fn assignment(
     binder.assigns = true;
     optimizer::root(&mut binder.statement(), &mut root)?;
     optimizer::values(&mut binder.statement(), assignments.iter_mut().map(|a| &mut a.1))?;
+    let plain = !assignments.iter().any(|(_, e)| walk::has_subquery(e));
+    let course = course(&root, plain);
+    if course == Course::Point {
+        keep_residual(&mut root);
+    }
     let mut used = Registers::default();
     let mut see = |e: &Expr| {
         if let ExprKind::Column(register) = e.kind {
@@ -187,8 +204,6 @@ fn assignment(
     walk::visit_node(&root, &mut see);
     assignments.iter().for_each(|(_, e)| walk::visit(e, &mut see));
     optimizer::prune(&mut root, &used);
-    let plain = !assignments.iter().any(|(_, e)| walk::has_subquery(e));
-    let course = course(&root, plain);
     Ok(SelectAssign { root, assignments, registers: binder.registers, course })
 }
 

@@ -10,12 +10,11 @@ use std::time::Duration;
 
 use sos::park;
 use sos::wait::WaitType;
-use tsql::ast::AtomicOption;
 use types::{Msg, Value};
 
 use crate::{ErrorClass, Outcome, Run, Runner, Stop, transactions};
 use ::executor::Cx;
-use ::plan::program::Step;
+use ::plan::program::{AtomicSettings, Step};
 
 /// Most attempts of a block before the client gets the conflict.
 const ATTEMPTS_MAX: u32 = 1000;
@@ -27,12 +26,11 @@ const RETRY_DELAY: Duration = Duration::from_micros(200);
 impl Runner<'_> {
     pub(crate) fn atomic(
         &self,
-        options: &[AtomicOption],
+        settings: &AtomicSettings,
         body: &[Step],
         commits_alone: bool,
         cx: &mut Cx<'_>,
     ) -> Run {
-        let settings = ::binder::check_atomic_options(options)?;
         let before = std::mem::replace(&mut cx.session.isolation, settings.isolation);
         let dates = &mut cx.session.options;
         let date_first = std::mem::replace(&mut dates.date_first, settings.date_first);
@@ -42,7 +40,7 @@ impl Runner<'_> {
         // Procedures").
         let no_count = std::mem::replace(&mut cx.session.options.no_count, true);
         // In the caller's transaction the caller's COMMIT decides.
-        let is_delayed = options.contains(&AtomicOption::DelayedDurability(true));
+        let is_delayed = settings.is_delayed;
         let outcome = if cx.session.transaction.count > 0 {
             self.atomic_in_transaction(body, cx)
         } else if commits_alone {

@@ -289,8 +289,8 @@ impl Runner<'_> {
         self.start(step.place, step.kind.counted(), cx);
         match &step.kind {
             StepKind::Block(body) => return self.steps(body, cx),
-            StepKind::Atomic { options, body, commits_alone } => {
-                return self.atomic(options, body, *commits_alone, cx);
+            StepKind::Atomic { settings, body, commits_alone } => {
+                return self.atomic(settings, body, *commits_alone, cx);
             }
             StepKind::If(branches, otherwise) => return self.if_(branches, otherwise, cx),
             StepKind::While(condition, body) => return self.while_(step, condition, body, cx),

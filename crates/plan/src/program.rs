@@ -10,6 +10,8 @@ use std::sync::{Arc, OnceLock};
 
 use sos::memory::{MemoryClerk, with_clerk};
 use tsql::ast;
+use types::Language;
+use types::convert::DateFormat;
 use types::value::ColumnType;
 
 use crate::expr::Slot;
@@ -18,7 +20,7 @@ use crate::statement::Bound;
 use crate::stats::{Cost, ProgramBooks, StatementPlace};
 use crate::uses::Uses;
 use crate::watch::{self, Later, Watch};
-use catalog::options::Meaning;
+use catalog::options::{IsolationLevel, Meaning};
 use catalog::security::Owner;
 use catalog::{ModuleDef, TableDef, UserType};
 
@@ -164,6 +166,21 @@ pub struct Step {
     pub kind: StepKind,
 }
 
+/// The settings that the options of an atomic block give it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtomicSettings {
+    /// The level of TRANSACTION ISOLATION LEVEL.
+    pub isolation: IsolationLevel,
+    /// LANGUAGE, which every atomic block declares.
+    pub language: Language,
+    /// DATEFIRST, 1 to 7; by default that of the language.
+    pub date_first: u8,
+    /// DATEFORMAT; by default that of the language.
+    pub date_format: DateFormat,
+    /// DELAYED_DURABILITY = ON: the commit does not wait for the log.
+    pub is_delayed: bool,
+}
+
 /// What a step does.
 #[derive(Debug)]
 pub enum StepKind {
@@ -171,8 +188,8 @@ pub enum StepKind {
     Block(Vec<Step>),
     /// `BEGIN ATOMIC WITH (..) .. END`: runs in a transaction, or in a savepoint of an open one.
     Atomic {
-        /// Options of the WITH clause.
-        options: Vec<ast::AtomicOption>,
+        /// What the options of the WITH clause set.
+        settings: AtomicSettings,
         /// Statements of the block.
         body: Vec<Step>,
         /// Whether the block's single data statement is atomic by itself, so that it needs no

@@ -368,6 +368,9 @@ pub struct Update {
     pub registers: u32,
     /// Whether it can run without a storage transaction.
     pub course: Course,
+    /// Columns that a point statement reads of the row, with their registers: not those that only its
+    /// key is compared with.
+    pub point_columns: Vec<(u16, Register)>,
 }
 
 /// How UPDATE makes a new row of an old one. Columns that change have a register for the new value;
@@ -444,6 +447,9 @@ pub struct Delete {
     pub registers: u32,
     /// Whether it can run without a storage transaction.
     pub course: Course,
+    /// Columns that a point statement reads of the row, with their registers: not those that only its
+    /// key is compared with.
+    pub point_columns: Vec<(u16, Register)>,
 }
 
 /// MERGE, as a join of source and target.

@@ -5,7 +5,7 @@ use types::{Msg, Result};
 
 use super::output::{self, Pseudo};
 use super::trigger::{self, Event, Images};
-use super::update::{bind_top, condition, filtered, is_simple_output, output_reads};
+use super::update::{bind_top, condition, filtered, is_simple_output, output_reads, point_columns};
 use super::{add_reads, full_name, in_level, instead, target};
 use crate::Binder;
 use crate::query::{Resolved, resolve_table};
@@ -43,14 +43,17 @@ pub fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<Boun
         let top = bind_top(binder, delete.top.as_ref(), &mut root)?;
         optimizer::root(&mut binder.statement(), &mut root)?;
         let mut used = Registers::default();
-        add_reads(&root, &mut used);
         output_reads(&output, &mut used);
+        let of_output = used.clone();
+        add_reads(&root, &mut used);
         optimizer::prune(&mut root, &used);
         let point = optimizer::is_point(&root).is_some()
             && top.is_none()
             && !base.definition.referenced
             && !base.definition.is_versioned()
             && is_simple_output(&output);
+        let course = if point { Course::Point } else { Course::General };
+        let point_columns = point_columns(&root, course, of_output);
         Ok(Bound::Delete(Delete {
             target: base.table,
             root,
@@ -58,7 +61,8 @@ pub fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<Boun
             output,
             top,
             registers: binder.registers,
-            course: if point { Course::Point } else { Course::General },
+            course,
+            point_columns,
         }))
     })
 }

@@ -194,6 +194,7 @@ pub fn bind_removal(
             top: None,
             registers: binder.registers,
             course: Course::General,
+            point_columns: Vec::new(),
         })
     })
 }

@@ -61,9 +61,11 @@ pub fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Boun
         optimizer::root(&mut binder.statement(), &mut root)?;
         optimizer::values(&mut binder.statement(), set.assignments.iter_mut().filter_map(value))?;
         let mut used = Registers::default();
-        add_reads(&root, &mut used);
         set_reads(&set, &mut used);
+        key_reads(&set, &base.definition, &mut used);
         output_reads(&output, &mut used);
+        let of_values = used.clone();
+        add_reads(&root, &mut used);
         optimizer::prune(&mut root, &used);
         // The old version goes to the history table, which needs a transaction.
         let versioned = base.definition.is_versioned();
@@ -71,6 +73,7 @@ pub fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Boun
             Course::Point if versioned => Course::General,
             course => course,
         };
+        let point_columns = point_columns(&root, course, of_values);
         Ok(Bound::Update(Update {
             target: base.table,
             root,
@@ -80,6 +83,7 @@ pub fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Boun
             top,
             registers: binder.registers,
             course,
+            point_columns,
         }))
     })
 }
@@ -399,6 +403,33 @@ pub(crate) fn set_reads(set: &SetRow, used: &mut Registers) {
     for register in set.row.foreign.iter().flat_map(|l| &l.key) {
         used.insert(*register);
     }
+}
+
+/// Adds the registers of columns that a new key may have from the old row: the message about a
+/// duplicate key shows them.
+fn key_reads(set: &SetRow, table: &TableDef, used: &mut Registers) {
+    let changes = |ordinal: &u16| set.changed.contains(ordinal);
+    for index in table.indexes.iter().filter(|index| index.unique) {
+        let ordinals = index.keys.iter().map(|(ordinal, _)| *ordinal);
+        if ordinals.clone().any(|ordinal| changes(&ordinal)) {
+            let kept = ordinals.filter(|ordinal| !changes(ordinal));
+            kept.for_each(|ordinal| used.insert(set.old.plus(usize::from(ordinal))));
+        }
+    }
+}
+
+/// Returns the columns of a point statement's row that its values or the rest of its condition read;
+/// none for other statements.
+pub(crate) fn point_columns(
+    root: &Node,
+    course: Course,
+    mut used: Registers,
+) -> Vec<(u16, Register)> {
+    let (Node::Scan(scan), Course::Point) = (root, course) else { return Vec::new() };
+    if let Some(residual) = &scan.residual {
+        used.extend(&walk::reads(residual));
+    }
+    scan.columns.iter().filter(|(_, register)| used.contains(*register)).copied().collect()
 }
 
 /// Adds the registers that OUTPUT reads.

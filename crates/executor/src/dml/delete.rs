@@ -74,7 +74,7 @@ fn run_point(delete: &Delete, cx: &mut Cx<'_>) -> Result<bool> {
     let mut found = false;
     let change = |image: RowImage<'_>, _: &mut RowBuffer| {
         found = true;
-        load(&scan.columns, table, image, &mut cx.registers);
+        load(&delete.point_columns, table, image, &mut cx.registers);
         let qualifies = match &scan.residual {
             Some(residual) => truth(residual, cx).map_err(PointFault::Statement)?.is_true(),
             None => true,

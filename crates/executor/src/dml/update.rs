@@ -105,7 +105,7 @@ fn change_point(
     let mut again = Again::default();
     let change = |image: RowImage<'_>, buffer: &mut RowBuffer| {
         again.begin(&update.set, cx);
-        load(&scan.columns, table, image, &mut cx.registers);
+        load(&update.point_columns, table, image, &mut cx.registers);
         if let Some(residual) = &scan.residual
             && !truth(residual, cx).map_err(PointFault::Statement)?.is_true()
         {

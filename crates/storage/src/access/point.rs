@@ -455,7 +455,8 @@ impl Table {
                 newest_durable(head, lost, &self.shared.clock, guard)
             };
             let version = content.filter(|version| {
-                version.kind == VersionKind::Data && has_key(index, version.image(), key)
+                version.kind == VersionKind::Data
+                    && (index.has_key_of_entry(head) || has_key(index, version.image(), key))
             });
             let Some(version) = version else { return ControlFlow::Continue(()) };
             let holder = match row.holder {

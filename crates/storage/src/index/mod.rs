@@ -301,6 +301,18 @@ impl Index {
         }
     }
 
+    /// Returns whether a version that was read from `head` is known to have the key of the entry that
+    /// led to it. For readers of the newest version: a head is given to another row only after all
+    /// snapshots that see the first one have ended.
+    #[inline]
+    pub(crate) fn has_key_of_entry(&self, head: &RowHead) -> bool {
+        match &self.entries {
+            // Different keys may have one hash.
+            Entries::Hash(_) => false,
+            Entries::Range(_) => head.has_one_key(),
+        }
+    }
+
     pub(crate) fn statistics(&self, guard: &Guard) -> IndexStatistics {
         match &self.entries {
             Entries::Hash(index) => index.statistics(),

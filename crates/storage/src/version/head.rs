@@ -8,11 +8,12 @@ use crate::version::Version;
 pub(crate) struct RowHead {
     /// The newest version; null when the head belongs to no row.
     pub(crate) latest: AtomicPtr<Version>,
-    /// Row id in the low 63 bits, `KEYS_CHANGED` above.
+    /// Row id in the low 62 bits, `REUSED` and `KEYS_CHANGED` above.
     meta: AtomicU64,
 }
 
 const KEYS_CHANGED: u64 = 1 << 63;
+const REUSED: u64 = 1 << 62;
 
 impl RowHead {
     /// Makes a head that belongs to no row.
@@ -27,7 +28,23 @@ impl RowHead {
     }
 
     pub(crate) fn id(&self) -> RowId {
-        RowId(self.meta.load(Ordering::Relaxed) & !KEYS_CHANGED)
+        RowId(self.meta.load(Ordering::Relaxed) & !(KEYS_CHANGED | REUSED))
+    }
+
+    /// Records that the head belongs to another row than before. Called before its first version is
+    /// linked.
+    pub(crate) fn note_reused(&self) {
+        if self.meta.load(Ordering::Relaxed) & REUSED == 0 {
+            // Release: a reader that sees a version of the new row sees the mark.
+            self.meta.fetch_or(REUSED, Ordering::Release);
+        }
+    }
+
+    /// Returns whether all versions that the head has had have the same keys: it has belonged to one
+    /// row, whose keys have not changed. Asked after a version has been read; it holds for that one.
+    #[inline]
+    pub(crate) fn has_one_key(&self) -> bool {
+        self.meta.load(Ordering::Acquire) & (KEYS_CHANGED | REUSED) == 0
     }
 
     /// Records that the row's versions may have different keys, so readers that came through an

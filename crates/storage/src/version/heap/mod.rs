@@ -140,12 +140,14 @@ impl Heap {
             match state.free.pop() {
                 Some((segment, head)) => {
                     shard.segment(segment).expect("a free head is in a segment").take();
+                    // SAFETY: heads live as long as the heap.
+                    unsafe { head.as_ref() }.note_reused();
                     head
                 }
                 None => shard.append(&mut state, number),
             }
         };
-        // SAFETY: heads live as long as the heap.
+        // SAFETY: as above.
         unsafe { head.as_ref() }
     }
 
@@ -342,6 +344,20 @@ fn free_chain(first: *mut Version) {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn head_that_is_reused_may_have_other_keys() {
+        let heap = Heap::new();
+        let first = heap.allocate();
+        assert!(first.has_one_key());
+        let id = first.id();
+        heap.release(first);
+        let second = heap.allocate();
+        assert!(std::ptr::eq(first, second), "the only free head is taken first");
+        assert!(!second.has_one_key());
+        assert_eq!(second.id(), id);
+        assert!(heap.allocate().has_one_key());
+    }
 
     #[test]
     fn heads_of_a_small_table_have_a_line_each_and_those_of_a_large_one_share() {
