@@ -138,7 +138,8 @@ impl Windows {
         self.first.set(first);
     }
 
-    /// Returns what [`StatementCell::in_epoch`] does, of an epoch that has ended.
+    /// Returns the start of the first execution and the extremes of the epoch before the current one,
+    /// if it is this one.
     pub(super) fn before(&self, epoch: u64) -> Option<(u64, [Extremes; SUMMARIES])> {
         (self.previous_epoch.get() == epoch).then(|| {
             let extremes = std::array::from_fn(|which| self.previous[which].get());
@@ -230,14 +231,14 @@ mod tests {
         for (epoch, ticks) in [(1, 30), (1, 70), (2, 40)] {
             timed(&cell, epoch, ticks);
         }
-        let of = |epoch| cell.in_epoch(epoch).map(|(first, e)| (first, e[ELAPSED].get()));
+        let of = |epoch| cell.since_epoch(epoch).map(|(first, e)| (first, e[ELAPSED].get()));
         assert_eq!(of(1), Some((30, Some((30, 70)))));
         assert_eq!(of(2), Some((40, Some((40, 40)))));
         assert_eq!(of(3), None);
         let all = totals(&cell);
         assert_eq!((all.elapsed.least, all.elapsed.most, all.elapsed.total), (30, 70, 190));
         assert_eq!((all.rows.least, all.rows.most), (3, 7));
-        assert_eq!(cell.in_epoch(2).map(|(_, e)| e[ROWS].get()), Some(Some((4, 4))));
+        assert_eq!(cell.since_epoch(2).map(|(_, e)| e[ROWS].get()), Some(Some((4, 4))));
     }
 
     #[test]
@@ -263,7 +264,7 @@ mod tests {
         cell.book_failed(Failure::Exception, &spend, (1, &Spend::default()));
         let all = totals(&cell);
         assert_eq!((all.executions, all.elapsed.total, all.elapsed.most), (2, 510, 500));
-        assert_eq!(cell.in_epoch(1).map(|(_, e)| e[ELAPSED].get()), Some(Some((10, 10))));
+        assert_eq!(cell.since_epoch(1).map(|(_, e)| e[ELAPSED].get()), Some(Some((10, 10))));
         let failures = cell.windows().and_then(Windows::failures).expect("there was one");
         let failed = totals(&failures[Failure::Exception.index()]);
         assert_eq!((failed.executions, failed.elapsed.total), (1, 500));
