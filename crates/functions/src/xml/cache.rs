@@ -52,6 +52,8 @@ impl XmlCache {
         if let Some((_, document)) = self.documents.iter().find(|(text, _)| same(text, source)) {
             return Ok(Arc::clone(document));
         }
+        // The text, and nodes: an element of four characters is the shortest.
+        plan::long::ask(source.len().saturating_mul(5))?;
         let text = text::from_utf16(source);
         // Insignificant white space was removed when the value was created.
         let (encoding, whitespace) = (Encoding::Wide, Whitespace::Preserve);

@@ -101,6 +101,35 @@ impl Pause {
     }
 }
 
+/// Counts the steps of a long loop, and pauses now and then.
+#[derive(Debug)]
+pub struct Steps {
+    pause: Pause,
+    left: std::cell::Cell<u32>,
+}
+
+impl Steps {
+    /// Steps between two pauses.
+    const MANY: u32 = 256;
+
+    /// Begins to count.
+    #[must_use]
+    pub const fn new(pause: Pause) -> Self {
+        Self { pause, left: std::cell::Cell::new(Self::MANY) }
+    }
+
+    /// Counts a step.
+    #[inline]
+    pub fn step(&self) {
+        let left = self.left.get() - 1;
+        self.left.set(left);
+        if left == 0 {
+            self.left.set(Self::MANY);
+            self.pause.call();
+        }
+    }
+}
+
 /// No result depends on it: all are equal.
 impl PartialEq for Pause {
     fn eq(&self, _: &Self) -> bool {

@@ -26,7 +26,7 @@ impl Context<'_> {
         let pause = self.options.pause;
         let document = xml::parse_paced(&source, encoding, whitespace, || pause.call())?;
         let mut out = String::with_capacity(source.len());
-        document.write(ROOT, &mut out);
+        document.write_pausing(ROOT, &mut out, pause);
         Ok(Value::NVarChar(text::to_utf16(&out)))
     }
 
