@@ -277,12 +277,7 @@ fn bind_charindex(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 }
 
 /// Finds `needle` at or after character `from`.
-fn find(
-    haystack: &Value,
-    needle: &Value,
-    from: i64,
-    collation: Collation,
-) -> Result<Option<i64>> {
+fn find(haystack: &Value, needle: &Value, from: i64, collation: Collation) -> Result<Option<i64>> {
     let Ok(from) = usize::try_from(from) else { return Ok(None) };
     let found = Search::new(haystack, needle, collation)?.finder(from).next();
     Ok(found.and_then(|at| i64::try_from(at).ok()))

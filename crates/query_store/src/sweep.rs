@@ -75,10 +75,11 @@ impl Sweep<'_> {
         let known = state.known.entry(books.serial).or_default();
         known.seen = state.sweeps;
         let counts = &known.counts;
-        let found = collector.queries(&program, books, &mut |place, totals| match counts.get(&place) {
-            Some(known) => known.differs(totals),
-            None => totals.ended > 0,
-        });
+        let found =
+            collector.queries(&program, books, &mut |place, totals| match counts.get(&place) {
+                Some(known) => known.differs(totals),
+                None => totals.ended > 0,
+            });
         for found in &found {
             let span = found.row.span();
             let document = || {

@@ -25,9 +25,9 @@ use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
 
 use self::eval::{Evaluation, Focus, Item, Sequence};
 use self::syntax::{Body, Query};
-use crate::pieces::PAUSE;
 use crate::entry::{of, whole};
 use crate::json::xsd_text;
+use crate::pieces::PAUSE;
 use crate::{Call, Collating, Evaluate, Function, TableFunction, made};
 use plan::expr::Expr;
 use plan::function::Context;

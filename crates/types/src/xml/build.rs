@@ -26,13 +26,12 @@ impl Builder {
 
     /// Starts one that pauses now and then while nodes are added.
     pub fn pausing(pause: Pause) -> Self {
-        let mut builder =
-            Self {
-                document: Document::default(),
-                names: Names::default(),
-                open: Vec::new(),
-                steps: Steps::new(pause),
-            };
+        let mut builder = Self {
+            document: Document::default(),
+            names: Names::default(),
+            open: Vec::new(),
+            steps: Steps::new(pause),
+        };
         builder.push(NodeKind::Root, QName::default(), "");
         builder.open.push(ROOT);
         builder
@@ -53,6 +52,11 @@ impl Builder {
             stop: id(document.text.len()),
         });
         node
+    }
+
+    /// Returns the bytes of memory that the document takes so far.
+    pub fn bytes(&self) -> usize {
+        self.document.nodes.len() * size_of::<Node>() + self.document.text.len()
     }
 
     /// Returns how many elements are open.
