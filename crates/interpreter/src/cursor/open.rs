@@ -290,7 +290,11 @@ pub(super) fn run(
     Uses::of(bound).count(inner.session.accounting.meter.begun_ticks());
     let ran = run_data(bound, &mut inner);
     inner.return_buffers(&mut cx.registers, &mut cx.scratch);
-    ran.map(|_| ())
+    drop(inner);
+    match sink.take_refused() {
+        Some(refused) => Err(refused.into()),
+        None => ran.map(|_| ()),
+    }
 }
 
 /// Returns the context in which a cursor's statements are bound.
