@@ -265,7 +265,7 @@ fn has_window(node: &Node) -> bool {
 fn rows_of(bound: &Bound, source: &CursorSource, cx: &mut Cx<'_>) -> Result<Vec<Vec<Value>>, Stop> {
     let mut capture = Capture::default();
     run(bound, source, source.values.clone(), (&mut capture, cx))?;
-    let Capture { rows, messages } = capture;
+    let Capture { rows, messages, .. } = capture;
     for message in &messages {
         cx.sink.message(message)?;
     }
