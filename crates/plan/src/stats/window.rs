@@ -242,6 +242,38 @@ mod tests {
     }
 
     #[test]
+    fn an_execution_counts_as_ended_when_all_its_figures_are_counted() {
+        let cell = StatementCell::default();
+        cell.enter(1);
+        cell.count(5);
+        cell.book_rows(7);
+        assert_eq!((totals(&cell).executions, totals(&cell).ended), (1, 0));
+        cell.book_io(Io::read(3));
+        assert_eq!((totals(&cell).ended, totals(&cell).rows.total), (1, 7));
+        // One that fails ends twice: among all, and among those that have failed so.
+        cell.count(6);
+        cell.count_failure(Failure::Exception, 6);
+        let failed = || {
+            let mut failed = Totals::default();
+            failed.add(cell.windows().unwrap().failure(Failure::Exception));
+            failed
+        };
+        assert_eq!((failed().executions, failed().ended), (1, 0));
+        cell.book_failed_io(Failure::Exception, Io::read(1));
+        assert_eq!((failed().ended, totals(&cell).ended), (1, 2));
+    }
+
+    #[test]
+    fn extremes_of_executions_behind_the_end_of_an_epoch_are_found_with_it() {
+        let cell = StatementCell::default();
+        timed(&cell, 1, 30);
+        timed(&cell, 2, 90);
+        let found = cell.since_epoch(1).map(|(first, e)| (first, e[ELAPSED].get()));
+        assert_eq!(found, Some((30, Some((30, 90)))));
+        assert_eq!(cell.since_epoch(2).map(|(first, _)| first), Some(90));
+    }
+
+    #[test]
     fn sums_of_squares_give_the_deviation() {
         let cell = StatementCell::default();
         for ticks in [20, 40, 60] {
