@@ -373,10 +373,7 @@ pub enum Resolved<'a> {
     View(Arc<ModuleDef>, &'a str),
 }
 
-/// Checks that the login may use a database that a name selects.
-///
-/// # Errors
-/// 916 if it has no user there.
+/// Checks that the login has a user in a database that a name selects (916).
 fn require_entry(binder: &Binder<'_>, database: &Database) -> Result<()> {
     if Name::same(&database.name, binder.database) {
         return Ok(());

@@ -16,6 +16,7 @@ mod xml;
 
 pub use rules::check;
 
+pub use crate::pause::{Pause, Steps};
 use crate::{ColumnType, DataType, Decimal, Error, Family, Language, Length, Msg, Result, Value};
 
 /// Why a value is converted: decides what is allowed and how a failure is reported.
@@ -85,62 +86,6 @@ pub struct ConvertOptions {
     pub round_abort: bool,
     /// Lets others run in the middle of long conversions.
     pub pause: Pause,
-}
-
-/// What a long conversion calls now and then: nothing by default.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Pause(pub Option<fn()>);
-
-impl Pause {
-    /// Calls the function, if there is one.
-    #[inline]
-    pub fn call(self) {
-        if let Some(pause) = self.0 {
-            pause();
-        }
-    }
-}
-
-/// Counts the steps of a long loop, and pauses now and then.
-#[derive(Debug)]
-pub struct Steps {
-    pause: Pause,
-    left: std::cell::Cell<u32>,
-}
-
-impl Steps {
-    /// Steps between two pauses.
-    const MANY: u32 = 256;
-
-    /// Begins to count.
-    #[must_use]
-    pub const fn new(pause: Pause) -> Self {
-        Self { pause, left: std::cell::Cell::new(Self::MANY) }
-    }
-
-    /// Counts a step.
-    #[inline]
-    pub fn step(&self) {
-        let left = self.left.get() - 1;
-        self.left.set(left);
-        if left == 0 {
-            self.left.set(Self::MANY);
-            self.pause.call();
-        }
-    }
-}
-
-/// No result depends on it: all are equal.
-impl PartialEq for Pause {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Pause {}
-
-impl std::hash::Hash for Pause {
-    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
 }
 
 /// SET ANSI_WARNINGS: whether truncation on INSERT and UPDATE is an error.

@@ -1,6 +1,6 @@
 //! Builds an XML document, node by node in document order.
 
-use crate::convert::{Pause, Steps};
+use crate::pause::{Pause, Steps};
 
 use super::{Document, Names, Node, NodeId, NodeKind, QName, ROOT, id};
 

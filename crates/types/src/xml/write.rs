@@ -1,6 +1,6 @@
 //! Writes XML nodes as text: elements without content as `<a/>`, attributes in double quotes.
 
-use crate::convert::{Pause, Steps};
+use crate::pause::{Pause, Steps};
 
 use super::{Document, NodeId, NodeKind, QName, XML_URI};
 

@@ -8,7 +8,7 @@ mod tests;
 use super::Collation;
 use super::weights::{Characters, Encoding, Expansion, PLAIN, Rules, to_lower};
 use crate::batch::ByteKind;
-use crate::convert::{Pause, Steps};
+use crate::pause::{Pause, Steps};
 use crate::{Msg, Result, Value};
 use folded::Folded;
 use long_run::LongRun;
