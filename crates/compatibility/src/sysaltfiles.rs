@@ -29,8 +29,10 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    let databases = scope.session.catalog.databases.values();
-    let files = databases
-        .flat_map(|d| (1..).zip(&d.files).map(|(number, file)| (d.id, number, file.clone())));
+    let session = scope.session;
+    let databases = session.catalog.databases.values();
+    let shown = databases.filter(|d| session.identity.rights.sees_files(&session.catalog, d));
+    let files =
+        shown.flat_map(|d| (1..).zip(&d.files).map(|(number, file)| (d.id, number, file.clone())));
     rows(COLUMNS, files)
 }

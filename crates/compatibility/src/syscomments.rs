@@ -51,7 +51,9 @@ fn read(scope: &Scope<'_>) -> Rows {
             push(&mut pieces, module.id, i32::from(is_procedure(module.id)), text);
         }
     }
-    for table in tables(scope.session, scope.database) {
+    let withheld = &scope.database.withheld;
+    let tables = tables(scope.session, scope.database);
+    for table in tables.iter().filter(|table| !withheld.contains(&table.id)) {
         for check in &table.checks {
             push(&mut pieces, check.id, 0, &check.text.text);
         }

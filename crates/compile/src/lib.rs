@@ -28,7 +28,7 @@ pub mod template;
 use std::sync::Arc;
 
 use sos::ledger::{self, Label};
-use sos::memory::{MemoryClerk, with_clerk};
+use sos::memory::{self, ClerkRow, MemoryClerk, with_clerk};
 use types::Msg;
 use types::value::ColumnType;
 
@@ -116,6 +116,7 @@ pub fn parse_and_compile(
     text: &str,
     parameters: Parameters,
 ) -> Result<Program, Stop> {
+    ask_for_program(session, text)?;
     let batch = {
         let _label = ledger::labelled(Label::Parse);
         tsql::parse(text, session.quotes())?
@@ -129,12 +130,35 @@ pub fn parse_and_compile(
     )?)
 }
 
+/// Asks for the memory of a text's program. Where there is not enough, and cached programs have a large
+/// part of it, those are dropped.
+///
+/// # Errors
+/// 701 for a long text.
+fn ask_for_program(session: &SessionState, text: &str) -> types::Result<()> {
+    /// Memory for each byte of a text that has many short statements.
+    const TIMES: usize = 80;
+    /// Programs that have less than this part of the limit are kept.
+    const PART: u64 = 8;
+    let bytes = text.len().saturating_mul(TIMES).max(plan::long::LONG_BYTES);
+    if memory::room_for(bytes).is_ok() {
+        return Ok(());
+    }
+    let of_plans = |row: &&ClerkRow| row.clerk == MemoryClerk::SqlPlans;
+    let plans: u64 = memory::clerks().iter().filter(of_plans).map(|row| row.bytes).sum();
+    if plans > memory::limit_bytes() / PART {
+        session.instance.programs.clear();
+    }
+    plan::long::ask(text.len().saturating_mul(TIMES))
+}
+
 /// Parses a text that is split into tokens.
 pub fn parse(
     session: &SessionState,
     text: &str,
     tokens: tsql::Tokens,
 ) -> types::Result<tsql::ast::Batch> {
+    ask_for_program(session, text)?;
     let _label = ledger::labelled(Label::Parse);
     tokens.parse(text, session.quotes())
 }

@@ -82,6 +82,14 @@ pub fn check_cancel(cx: &mut Cx<'_>) -> types::Result<()> {
     Err(cancelled())
 }
 
+/// As [`check_cancel`], for a batch of rows. Their number says little about the time that they took, so
+/// the clock is read for each batch.
+#[inline]
+pub fn batch_passed(cx: &mut Cx<'_>) -> types::Result<()> {
+    sos::sched::check_quantum_soon();
+    check_cancel(cx)
+}
+
 /// Takes the reason why a statement failed with this error; `None` if the error itself is the
 /// reason.
 pub fn interruption(error: &Error, cx: &mut Cx<'_>) -> Option<Interruption> {

@@ -3,22 +3,20 @@
 //! A character is one of the code page, or one UTF-16 unit or a pair of them with `_SC`. Characters that are equal in the
 //! collation are treated as the same.
 
-use std::collections::HashMap;
-
 use types::text::{self, TrimSide, Width};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
 
 use crate::entry::{pure, whole};
-use crate::{Call, Collating, Function};
+use crate::{Call, Collating, Function, pieces};
 use plan::convert::convert_to;
 use plan::expr::Expr;
 use plan::function::Context;
 
 pub(crate) static FUNCTIONS: &[Function] = &[
-    pure("LTRIM", (1, 2), bind_trim, |_, c, v| Ok(trim(c, &v[0], v.get(1), TrimSide::Left)))
+    pure("LTRIM", (1, 2), bind_trim, |_, c, v| trim(c, &v[0], v.get(1), TrimSide::Left))
         .collating(Collating::Compare),
-    pure("RTRIM", (1, 2), bind_trim, |_, c, v| Ok(trim(c, &v[0], v.get(1), TrimSide::Right)))
+    pure("RTRIM", (1, 2), bind_trim, |_, c, v| trim(c, &v[0], v.get(1), TrimSide::Right))
         .collating(Collating::Compare),
     pure("TRIM", (1, 2), bind_trim_from, eval_trim).collating(Collating::Compare),
     pure("TRANSLATE", (3, 3), bind_translate, eval_translate).collating(Collating::Compare),
@@ -69,14 +67,14 @@ fn bind_trim_from(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 
 fn eval_trim(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let [_, characters, text] = values else {
-        return Ok(trim(call, &values[0], None, TrimSide::Both));
+        return trim(call, &values[0], None, TrimSide::Both);
     };
     let side = match whole(values, 0) {
         Some(1) => TrimSide::Left,
         Some(2) => TrimSide::Right,
         _ => TrimSide::Both,
     };
-    Ok(trim(call, text, Some(characters), side))
+    trim(call, text, Some(characters), side)
 }
 
 /// Splits a string into its characters.
@@ -85,12 +83,17 @@ fn split(value: &Value, collation: Collation) -> Vec<&[u8]> {
     Width::of(value, collation).split(bytes).collect()
 }
 
-fn trim(call: &Call<'_>, text: &Value, characters: Option<&Value>, side: TrimSide) -> Value {
-    let Some(characters) = characters else { return text::trim(text, side) };
+fn trim(
+    call: &Call<'_>,
+    text: &Value,
+    characters: Option<&Value>,
+    side: TrimSide,
+) -> Result<Value> {
+    let Some(characters) = characters else { return Ok(text::trim(text, side)) };
     let collation = call.ty.collation;
-    let mut cut = collation.character_weights(characters);
+    let mut cut = pieces::weights(characters, collation)?;
     cut.sort_unstable();
-    let compared = collation.character_weights(text);
+    let compared = pieces::weights(text, collation)?;
     let is_cut = |weight: &&u64| cut.binary_search(weight).is_ok();
     let total = compared.len();
     let start = match side {
@@ -103,9 +106,11 @@ fn trim(call: &Call<'_>, text: &Value, characters: Option<&Value>, side: TrimSid
             total - compared[start..].iter().rev().take_while(is_cut).count()
         }
     };
-    let own = split(text, collation);
-    let kept: Vec<u8> = own[start..end].iter().copied().flatten().copied().collect();
-    text.with_bytes(Bytes::from(kept))
+    let bytes = text.string_bytes().unwrap_or_default();
+    let width = Width::of(text, collation);
+    let from = width.offset(bytes, start);
+    let to = from + width.offset(&bytes[from..], end - start);
+    Ok(text.with_bytes(Bytes::copy_from(&bytes[from..to])))
 }
 
 fn bind_translate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
@@ -116,20 +121,22 @@ fn bind_translate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 /// Replaces each character of the second argument by the one at the same position in the third.
 fn eval_translate(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let collation = call.ty.collation;
-    let (from, to) = (collation.character_weights(&values[1]), split(&values[2], collation));
+    let (from, to) = (pieces::weights(&values[1], collation)?, split(&values[2], collation));
     if from.len() != to.len() {
         let state = if matches!(values[0], Value::NVarChar(_)) { 3 } else { 1 };
         return Err(Error::from(Msg::TranslateLengths).with_state(state));
     }
     // Of a character that occurs twice, the first occurrence counts.
-    let mut forms: HashMap<u64, &[u8]> = HashMap::new();
-    for (from, to) in from.into_iter().zip(to) {
-        forms.entry(from).or_insert(to);
-    }
-    let compared = collation.character_weights(&values[0]);
+    let mut forms: Vec<(u64, &[u8])> = from.into_iter().zip(to).collect();
+    forms.sort_by_key(|(from, _)| *from);
+    forms.dedup_by_key(|(from, _)| *from);
     let mut out = Vec::with_capacity(values[0].string_bytes().map_or(0, <[u8]>::len));
-    for (own, form) in split(&values[0], collation).into_iter().zip(compared) {
-        out.extend_from_slice(forms.get(&form).copied().unwrap_or(own));
+    for piece in pieces::pieces(&values[0], collation) {
+        let compared = collation.character_weights(&piece);
+        for (own, form) in split(&piece, collation).into_iter().zip(compared) {
+            let found = forms.binary_search_by_key(&form, |(from, _)| *from);
+            out.extend_from_slice(found.map_or(own, |place| forms[place].1));
+        }
     }
     Ok(values[0].with_bytes(Bytes::from(out)))
 }

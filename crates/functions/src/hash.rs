@@ -129,10 +129,12 @@ fn hashed<D: Digest>(input: &[u8]) -> sha2::digest::Output<D> {
 fn sum(call: &Call<'_>, values: &[Value], strings: Strings) -> Value {
     let mut hash = 0x811C_9DC5_u32;
     let mut bytes = Vec::new();
+    let mut pace = sos::sched::Pace::new();
     for (value, argument) in values.iter().zip(call.arguments) {
         bytes.clear();
         push(value, argument.ty.collation, strings, &mut bytes);
         for byte in &bytes {
+            pace.tick();
             hash = (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
         }
     }

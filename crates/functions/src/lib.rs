@@ -30,6 +30,7 @@ mod number_text;
 mod passphrase;
 mod password;
 mod pick;
+mod pieces;
 mod random;
 mod sound;
 mod string;

@@ -4,7 +4,7 @@ use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result, Value};
 
 use crate::entry::{convert, of, pure, text, whole};
-use crate::{Call, Function};
+use crate::{Call, Function, pieces};
 use plan::expr::Expr;
 use plan::function::Context;
 
@@ -83,7 +83,12 @@ fn eval_escape(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result
     if !kind.eq_ignore_ascii_case("json") {
         return Err(Msg::InvalidParameter(2, "string_escape").into());
     }
-    let mut out = String::new();
-    super::json::escape(&text(call, values, 0).unwrap_or_default(), &mut out);
-    Ok(Value::nvarchar(&out))
+    let collation = call.arguments[0].ty.collation;
+    let (mut all, mut out) = (Vec::new(), String::new());
+    for piece in pieces::pieces(&values[0], collation) {
+        out.clear();
+        super::json::escape(&piece.as_text(collation).unwrap_or_default(), &mut out);
+        plan::long::append(&mut all, &types::text::to_utf16(&out))?;
+    }
+    Ok(Value::NVarChar(all.into()))
 }

@@ -7,7 +7,7 @@ use types::text::{self, LetterCase, Width};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
 
-use crate::{Call, Collating, Evaluate, Function};
+use crate::{Call, Collating, Evaluate, Function, pieces};
 use plan::convert::convert_to;
 use plan::expr::Expr;
 use plan::function::Context;
@@ -21,10 +21,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     strict("LEN", (1, 1), bind_length, eval_len),
     strict("DATALENGTH", (1, 1), bind_data_length, eval_data_length),
     strict("LOWER", (1, 1), bind_text, |_, c, v| {
-        Ok(text::fold(&v[0], LetterCase::Lower, c.ty.collation))
+        Ok(pieces::fold(&v[0], LetterCase::Lower, c.ty.collation))
     }),
     strict("UPPER", (1, 1), bind_text, |_, c, v| {
-        Ok(text::fold(&v[0], LetterCase::Upper, c.ty.collation))
+        Ok(pieces::fold(&v[0], LetterCase::Upper, c.ty.collation))
     }),
     strict("LEFT", (2, 2), bind_text_and_int, eval_left),
     strict("RIGHT", (2, 2), bind_text_and_int, eval_right),
@@ -277,10 +277,10 @@ fn bind_charindex(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 }
 
 /// Finds `needle` at or after character `from`.
-fn find(haystack: &Value, needle: &Value, from: i64, collation: Collation) -> Option<i64> {
-    let from = usize::try_from(from).ok()?;
-    let found = Search::new(haystack, needle, collation).finder(from).next();
-    found.and_then(|at| i64::try_from(at).ok())
+fn find(haystack: &Value, needle: &Value, from: i64, collation: Collation) -> Result<Option<i64>> {
+    let Ok(from) = usize::try_from(from) else { return Ok(None) };
+    let found = Search::new(haystack, needle, collation)?.finder(from).next();
+    Ok(found.and_then(|at| i64::try_from(at).ok()))
 }
 
 /// Two strings in a form in which equality is equality in the collation.
@@ -292,21 +292,22 @@ enum Search {
 }
 
 impl Search {
-    fn new(haystack: &Value, needle: &Value, collation: Collation) -> Self {
+    fn new(haystack: &Value, needle: &Value, collation: Collation) -> Result<Self> {
         let is_fixed = matches!(Width::of(haystack, collation), Width::Fixed(_));
         if is_fixed && collation.is_binary() {
-            return Self::Units { haystack: haystack.clone(), needle: needle.clone() };
+            return Ok(Self::Units { haystack: haystack.clone(), needle: needle.clone() });
         }
         let is_plain = !collation.has_dotless_i() && is_ascii(haystack) && is_ascii(needle);
         if !is_plain {
-            let [haystack, needle] = [haystack, needle].map(|v| collation.character_weights(v));
-            return Self::Weights { haystack, needle };
+            let haystack = pieces::weights(haystack, collation)?;
+            let needle = pieces::weights(needle, collation)?;
+            return Ok(Self::Weights { haystack, needle });
         }
         let [haystack, needle] = [haystack, needle].map(|v| match collation.is_case_sensitive() {
             true => v.clone(),
-            false => text::fold(v, LetterCase::Upper, collation),
+            false => pieces::fold(v, LetterCase::Upper, collation),
         });
-        Self::Units { haystack, needle }
+        Ok(Self::Units { haystack, needle })
     }
 
     /// Returns the positions of the needle from a character on, without overlaps.
@@ -342,6 +343,7 @@ struct Finder<'a, T> {
     /// For each length of a match: the longest proper prefix of the needle that is also its suffix.
     borders: Vec<usize>,
     at: usize,
+    pace: Pace,
 }
 
 impl<'a, T: PartialEq> Finder<'a, T> {
@@ -355,7 +357,7 @@ impl<'a, T: PartialEq> Finder<'a, T> {
             matched += usize::from(needle[at] == needle[matched]);
             borders[at] = matched;
         }
-        Self { haystack, needle, borders, at: from }
+        Self { haystack, needle, borders, at: from, pace: Pace::new() }
     }
 }
 
@@ -366,6 +368,7 @@ impl<T: PartialEq> Iterator for Finder<'_, T> {
         let mut matched = 0;
         let rest = self.haystack.get(self.at..).filter(|_| !self.needle.is_empty())?;
         for one in rest {
+            self.pace.tick();
             self.at += 1;
             while matched > 0 && *one != self.needle[matched] {
                 matched = self.borders[matched - 1];
@@ -381,7 +384,7 @@ impl<T: PartialEq> Iterator for Finder<'_, T> {
 
 fn eval_charindex(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let from = if values.len() == 3 { int(values, 2).saturating_sub(1).max(0) } else { 0 };
-    let found = find(&values[1], &values[0], from, call.ty.collation);
+    let found = find(&values[1], &values[0], from, call.ty.collation)?;
     let position = found.map_or(0, |at| at + 1);
     Ok(whole(usize::try_from(position).unwrap_or(0), call.ty))
 }
@@ -395,7 +398,7 @@ fn bind_patindex(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 /// Returns the first position at which the pattern without its leading `%` matches.
 fn eval_patindex(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let pattern = types::collation::LikePattern::new(&values[0], None, call.ty.collation)?;
-    let Some(pattern) = pattern else { return Ok(Value::Null) };
+    let Some(pattern) = pattern.map(|p| p.pausing(pieces::PAUSE)) else { return Ok(Value::Null) };
     let position = pattern.find(&values[1]).map_or(0, |before| before + 1);
     Ok(whole(position, call.ty))
 }
@@ -410,7 +413,7 @@ fn eval_replace(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
     let (text, given) = (raw(&values[0]), raw(&values[2]));
     let step = width.count(raw(&values[1]));
     let most = call.ty.data_type.bytes_max().map_or(STRING_BYTES_MAX, usize::from);
-    let search = Search::new(&values[0], &values[1], collation);
+    let search = Search::new(&values[0], &values[1], collation)?;
     let mut out = Vec::new();
     // The text behind the last match, and the number of characters before it.
     let (mut rest, mut before) = (text, 0);
@@ -446,13 +449,16 @@ fn bounded(like: &Value, bytes: Vec<u8>, ty: &ColumnType) -> Result<Value> {
 
 fn eval_reverse(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let bytes = raw(&values[0]);
-    let reversed: Vec<u8> = match width(call, values, 0) {
-        Width::Fixed(len) => bytes.chunks(len).rev().flatten().copied().collect(),
-        width => {
-            let characters: Vec<&[u8]> = width.split(bytes).collect();
-            characters.into_iter().rev().flatten().copied().collect()
-        }
-    };
+    // Filled from its end on.
+    let mut reversed = vec![0; bytes.len()];
+    let mut rest = reversed.as_mut_slice();
+    let mut pace = Pace::new();
+    for character in width(call, values, 0).split(bytes) {
+        pace.tick();
+        let (before, place) = rest.split_at_mut(rest.len() - character.len());
+        place.copy_from_slice(character);
+        rest = before;
+    }
     Ok(values[0].with_bytes(reversed.into()))
 }
 

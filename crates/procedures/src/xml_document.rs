@@ -44,9 +44,13 @@ fn prepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
 }
 
 fn read(text: &str) -> Result<Document, Stop> {
-    let pause = sos::sched::yield_if_quantum_due;
-    let read = types::xml::parse_paced(text, Encoding::Wide, Whitespace::Strip, pause);
+    let (encoding, whitespace) = (Encoding::Wide, Whitespace::Strip);
+    let read =
+        types::xml::parse_paced(text, encoding, whitespace, ::functions::xml::cache::asking());
     read.map_err(|error| {
+        if error.number == Error::from(Msg::OutOfMemory).number {
+            return Stop::Error(error);
+        }
         let described = Error::from(Msg::XmlErrorDescription(&error.message));
         Stop::Error(described.with_state(2).in_procedure("sp_xml_preparedocument"))
     })

@@ -19,9 +19,10 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(totals: &Totals, executions: u64) -> Self {
+    fn of(totals: &Totals) -> Self {
         Self {
-            executions,
+            // A statement that runs is counted when it has ended.
+            executions: totals.ended,
             rows: totals.rows.total,
             reads: totals.reads.total,
             writes: totals.writes.total,
@@ -69,25 +70,21 @@ impl Clock {
 
 impl Counts {
     /// Returns whether anything has been counted since.
-    pub(crate) fn differs(&self, totals: &Totals, executions: u64) -> bool {
-        self.sums.executions < executions
+    pub(crate) fn differs(&self, totals: &Totals) -> bool {
+        self.sums.executions < totals.ended
             || self.sums.elapsed != totals.elapsed.total
             || self.sums.rows != totals.rows.total
             || self.sums.reads != totals.reads.total
     }
 
-    /// Returns what was counted since, and remembers what is counted now. `executions` are those that
-    /// have ended.
+    /// Returns what was counted since, and remembers what is counted now.
     pub(crate) fn advance(
         &mut self,
         found: &Collected,
-        executions: u64,
         (clock, with_waits): (&Clock, bool),
     ) -> Delta {
         let totals = &found.row.totals;
-        // A statement that runs is counted when it has ended.
-        let executions = executions.max(self.sums.executions);
-        let now = Sums::of(totals, executions);
+        let now = Sums::of(totals);
         let books = &found.row.books;
         let (compilations, compile_ns) = (u64::from(books.compilations()), books.bind_ns());
         let mut delta = Delta {
@@ -107,7 +104,7 @@ impl Counts {
             let before = self.failures.get_or_insert_default();
             for ((before, failures), run_of) in before.iter_mut().zip(failures.iter()).zip(failed) {
                 let totals = &failures.totals;
-                let now = Sums::of(totals, totals.executions);
+                let now = Sums::of(totals);
                 *run_of = run(&now, before, (totals, failures.extremes), clock);
                 *before = now;
                 exclude(regular, run_of);

@@ -288,6 +288,25 @@ mod tests {
     }
 
     #[test]
+    fn executions_without_a_hash_belong_to_the_plan_that_is_kept() {
+        let mut all = store(Capture::All);
+        take(&mut all, "a", run(2, 5.0), START);
+        take_planned(&mut all, ("a", [7; 8]), run(3, 5.0), START + SECOND);
+        take(&mut all, "a", run(4, 5.0), START + 2 * SECOND);
+        let hashes: Vec<_> = all.store.plans.values().map(|plan| plan.hash).collect();
+        assert_eq!((hashes, executions(&all)), (vec![[7; 8]], 9));
+        // Of two plans, the one that has run last has them.
+        take_planned(&mut all, ("a", [8; 8]), run(1, 5.0), START + 3 * SECOND);
+        take(&mut all, "a", run(6, 5.0), START + 4 * SECOND);
+        let of_plan = |hash: u8| {
+            let plan = all.store.plans.iter().find(|(_, plan)| plan.hash == [hash; 8]).unwrap().0;
+            let runs = all.store.runtime.iter().filter(|((of, ..), _)| of == plan);
+            runs.map(|(_, run)| run.executions).sum::<u64>()
+        };
+        assert_eq!((all.store.plans.len(), of_plan(7), of_plan(8)), (2, 9, 7));
+    }
+
+    #[test]
     fn a_million_texts_take_no_more_than_the_limits() {
         let mut auto = store(Capture::Auto);
         for n in 0..20_000 {
@@ -346,7 +365,7 @@ mod tests {
     fn plans_beyond_the_limit_are_not_recorded() {
         let mut all = store(Capture::All);
         all.options.max_plans = 2;
-        for n in 0..4 {
+        for n in 1..5 {
             take_planned(&mut all, ("q", [n; 8]), run(1, 1.0), START);
         }
         assert_eq!((all.store.queries.len(), all.store.plans.len(), executions(&all)), (1, 2, 2));

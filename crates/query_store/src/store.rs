@@ -124,6 +124,9 @@ pub struct Plan {
     pub last_execution: Instant,
 }
 
+/// The hash of executions without a plan that is kept.
+const NO_HASH: [u8; 8] = [0; 8];
+
 /// An interval of statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
@@ -472,7 +475,8 @@ impl Store {
     }
 
     fn plan_id(&mut self, query: i64, seen: &Seen<'_>, made: &Made<'_>) -> Option<i64> {
-        if let Some(&id) = self.plan_ids.get(&(query, seen.plan_hash)) {
+        let known = self.plan_ids.get(&(query, seen.plan_hash)).copied();
+        if let Some(id) = known.or_else(|| self.plan_without_hash(query, seen.plan_hash)) {
             let plan = self.plans.get_mut(&id)?;
             // It was not cached when it was first seen.
             if plan.document.is_none()
@@ -502,6 +506,20 @@ impl Store {
         };
         self.insert_plan(self.ids.plan, plan);
         Some(self.ids.plan)
+    }
+
+    /// Finds the plan of executions that have no hash, or that had none. Two sessions may compile a text at
+    /// once, and one of them runs it before the program that is kept has a plan: such executions belong
+    /// to the plan that is kept, before and after.
+    fn plan_without_hash(&mut self, query: i64, hash: [u8; 8]) -> Option<i64> {
+        if hash == NO_HASH {
+            let of_query = self.plans.iter().filter(|(_, plan)| plan.query == query);
+            return of_query.max_by_key(|(_, plan)| plan.last_execution).map(|(id, _)| *id);
+        }
+        let id = self.plan_ids.remove(&(query, NO_HASH))?;
+        self.plan_ids.insert((query, hash), id);
+        self.plans.get_mut(&id)?.hash = hash;
+        Some(id)
     }
 
     /// Removes a query with its plans and statistics, and its text once no other query has it.

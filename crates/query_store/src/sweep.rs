@@ -19,8 +19,6 @@ pub struct Sweep<'s> {
     pub statistics: &'s Statistics,
     /// The catalog, with the options of all databases.
     pub catalog: &'s Catalog,
-    /// How often the statement of an id runs now.
-    pub open: HashMap<u32, u64>,
     /// The time of the collection.
     pub clock: Clock,
     /// Version of the server, for `engine_version`.
@@ -77,13 +75,11 @@ impl Sweep<'_> {
         let known = state.known.entry(books.serial).or_default();
         known.seen = state.sweeps;
         let counts = &known.counts;
-        let found = collector.queries(&program, books, &mut |place, totals| {
-            let executions = totals.executions.saturating_sub(self.open_at(books, place));
-            match counts.get(&place) {
-                Some(known) => known.differs(totals, executions),
-                None => executions > 0,
-            }
-        });
+        let found =
+            collector.queries(&program, books, &mut |place, totals| match counts.get(&place) {
+                Some(known) => known.differs(totals),
+                None => totals.ended > 0,
+            });
         for found in &found {
             let span = found.row.span();
             let document = || {
@@ -92,10 +88,6 @@ impl Sweep<'_> {
             };
             self.add(state, found, &document);
         }
-    }
-
-    fn open_at(&self, books: &ProgramBooks, place: u32) -> u64 {
-        self.open.get(&books.ids.id(place)).copied().unwrap_or(0)
     }
 
     fn add(&self, state: &mut State, found: &Collected, document: &dyn Fn() -> Option<String>) {
@@ -107,9 +99,7 @@ impl Sweep<'_> {
         let known = state.known.entry(books.serial).or_default();
         known.seen = state.sweeps;
         let counts = known.counts.entry(found.place).or_default();
-        let open = self.open_at(books, found.place);
-        let executions = found.row.totals.executions.saturating_sub(open);
-        let delta = counts.advance(found, executions, (&self.clock, store.options.waits));
+        let delta = counts.advance(found, (&self.clock, store.options.waits));
         // What was counted before the Query Store was turned on is not its.
         if store.is_fresh || delta.is_empty() {
             return;

@@ -17,6 +17,7 @@ pub mod decimal;
 pub mod error;
 pub mod key;
 pub mod language;
+pub mod pause;
 pub mod percentile;
 pub mod row;
 pub mod text;

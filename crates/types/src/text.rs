@@ -103,22 +103,28 @@ pub fn trim(value: &Value, side: TrimSide) -> Value {
         _ => return value.clone(),
     };
     let Some(bytes) = value.string_bytes() else { return value.clone() };
-    let blank = &b" \0"[..blank_width];
-    let mut rest = bytes;
-    if side != TrimSide::Right {
-        while let Some(cut) = rest.strip_prefix(blank) {
-            rest = cut;
-        }
-    }
-    if side != TrimSide::Left {
-        while let Some(cut) = rest.strip_suffix(blank) {
-            rest = cut;
-        }
-    }
+    let rest = match blank_width {
+        1 => without_blanks(bytes.as_chunks::<1>().0, *b" ", side).as_flattened(),
+        _ => without_blanks(bytes.as_chunks::<2>().0, *b" \0", side).as_flattened(),
+    };
     if rest.len() == bytes.len() {
         return value.clone();
     }
     value.with_bytes(Bytes::copy_from(rest))
+}
+
+fn without_blanks<const N: usize>(
+    mut units: &[[u8; N]],
+    blank: [u8; N],
+    side: TrimSide,
+) -> &[[u8; N]] {
+    if side != TrimSide::Right {
+        units = &units[units.iter().position(|unit| *unit != blank).unwrap_or(units.len())..];
+    }
+    if side != TrimSide::Left {
+        units = &units[..units.iter().rposition(|unit| *unit != blank).map_or(0, |at| at + 1)];
+    }
+    units
 }
 
 /// Returns LEN of a string or binary value: characters (UTF-16 units unless the collation is `_SC`)
@@ -195,6 +201,9 @@ pub fn fold_char(c: char, case: LetterCase) -> char {
     }
 }
 
+/// Longest part of a string that long work takes at a time, in bytes.
+pub const PIECE_BYTES: usize = 1 << 16;
+
 /// How many bytes a character has, as string functions count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
@@ -249,6 +258,33 @@ impl Width {
             rest = tail;
             Some(first)
         })
+    }
+
+    /// Splits a string between two characters into pieces of [`PIECE_BYTES`] at most, for work that
+    /// pauses between them.
+    pub fn pieces(self, bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let mut rest = bytes;
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            let (piece, tail) = rest.split_at(self.piece(rest));
+            rest = tail;
+            Some(piece)
+        })
+    }
+
+    /// Returns the bytes of the first piece.
+    fn piece(self, bytes: &[u8]) -> usize {
+        if bytes.len() <= PIECE_BYTES {
+            return bytes.len();
+        }
+        match self {
+            Self::Fixed(len) => PIECE_BYTES / len * len,
+            Self::Pairs if matches!(bytes[PIECE_BYTES - 1], 0xD8..=0xDB) => PIECE_BYTES - 2,
+            Self::Pairs => PIECE_BYTES,
+            Self::Page(_) => self.offset(bytes, PIECE_BYTES / 4),
+        }
     }
 
     /// Returns the number of characters.
@@ -394,6 +430,23 @@ mod tests {
         let unpaired = Value::NVarChar(Bytes::copy_from(&[0x41, 0, 0x00, 0xD8]));
         let lower = Value::NVarChar(Bytes::copy_from(&[0x61, 0, 0x00, 0xD8]));
         assert_eq!(fold(&unpaired, LetterCase::Lower, default), lower, "a lone surrogate stays");
+    }
+
+    #[test]
+    fn pieces_are_cut_between_characters() {
+        // A pair of surrogates, and a character of three bytes, lie across the first cut.
+        let pairs = to_utf16(&format!("a{}", "\u{1F600}".repeat(PIECE_BYTES)));
+        let utf8 = "€".repeat(PIECE_BYTES);
+        let page = Width::of_bytes(named(UTF8));
+        for (width, bytes) in [(Width::Pairs, &*pairs), (page, utf8.as_bytes())] {
+            let pieces: Vec<&[u8]> = width.pieces(bytes).collect();
+            assert!(pieces.len() > 1 && pieces.iter().all(|piece| piece.len() <= PIECE_BYTES));
+            assert_eq!(pieces.concat(), bytes);
+            assert!(pieces.iter().all(|piece| match width {
+                Width::Pairs => try_from_utf16(piece).is_some(),
+                _ => std::str::from_utf8(piece).is_ok(),
+            }));
+        }
     }
 
     proptest! {

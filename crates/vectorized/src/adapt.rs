@@ -39,7 +39,7 @@ impl<'p> Operator<'p> for RowSource<'p> {
             if gathered.len() < BATCH_ROWS {
                 return Ok(Flow::More);
             }
-            fault::check_cancel(cx)?;
+            fault::batch_passed(cx)?;
             gathered.give(cx, rows, receive)
         });
         // The rows before an error are passed on first, as in row mode.

@@ -296,7 +296,7 @@ impl<'p> Grouping<'p> {
         let Some((_, partials)) = led else { return self.collect(cx, rows) };
         for partial in partials {
             for (set, partial) in self.stage.sets.iter_mut().zip(partial.sets) {
-                fault::check_cancel(cx)?;
+                fault::batch_passed(cx)?;
                 set.merge(partial)?;
             }
             let memory = self.stage.sets.iter().map(Set::memory).sum();
@@ -710,7 +710,7 @@ impl<'p> Operator<'p> for Grouping<'p> {
                 set.add_empty();
             }
             for first in (0..set.groups).step_by(BATCH_ROWS) {
-                fault::check_cancel(cx)?;
+                fault::batch_passed(cx)?;
                 let end = set.groups.min(first + BATCH_ROWS);
                 let groups = set.needed(bound.as_ref(), first..end);
                 let failed = fill(aggregate, set, &groups, cx, &mut out);

@@ -53,7 +53,7 @@ impl<'p> Operator<'p> for FileScan<'p> {
             if !read {
                 return Ok(Flow::More);
             }
-            fault::check_cancel(cx)?;
+            fault::batch_passed(cx)?;
             if receive(cx, rows, &mut batch)? == Flow::Enough {
                 return Ok(Flow::Enough);
             }

@@ -236,7 +236,7 @@ impl<'p> Operator<'p> for IndexJoin<'p> {
     ) -> Result<Flow> {
         let Self { left, stage, .. } = self;
         left.run(cx, rows, &mut |cx, rows, batch| {
-            fault::check_cancel(cx)?;
+            fault::batch_passed(cx)?;
             stream(stage, batch, cx, rows, receive)
         })
     }
@@ -274,7 +274,7 @@ impl<'p> LookUp<'p> {
         cx: &mut Cx<'_>,
         rows: &Rows<'p>,
     ) -> Result<(Vec<u32>, ImageRows<'p>)> {
-        fault::check_cancel(cx)?;
+        fault::batch_passed(cx)?;
         let label = ledger::labelled(Label::Index);
         let mut found: Vec<(u32, RowImage<'p>)> = Vec::with_capacity(BATCH_ROWS);
         let read = query::read_mode(self.definition, self.scan.hints, cx)?;

@@ -180,7 +180,7 @@ impl Pairs {
         if self.left_rows.is_empty() {
             return Ok(Flow::More);
         }
-        fault::check_cancel(cx)?;
+        fault::batch_passed(cx)?;
         let columns = self.out.columns.iter_mut().zip(&batch.columns).zip(&self.wanted);
         for ((to, from), wanted) in columns {
             if *wanted {
@@ -208,7 +208,7 @@ fn half<'p>(
     rows: &mut Rows<'p>,
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
-    fault::check_cancel(cx)?;
+    fault::batch_passed(cx)?;
     let mut kept = Selection::default();
     kept.clear();
     let mut failed = None;

@@ -112,7 +112,7 @@ impl<'p> Operator<'p> for TableScan<'p> {
             let count = self.decode.images.0.len();
             cx.count_reads(self.scan, count as u64);
             if count > 0 {
-                fault::check_cancel(cx)?;
+                fault::batch_passed(cx)?;
                 self.decode.start(&mut batch);
                 if stream(&mut self.decode, &mut batch, cx, rows, receive)? == Flow::Enough {
                     return Ok(Flow::Enough);
@@ -145,7 +145,7 @@ impl<'p> TableScan<'p> {
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
         while let Some(block) = blocks.next_block().map_err(|e| fault::raise(cx, e))? {
-            fault::check_cancel(cx)?;
+            fault::batch_passed(cx)?;
             if !self.decode.needs(&block) {
                 continue;
             }

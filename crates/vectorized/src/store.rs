@@ -74,7 +74,7 @@ impl Store {
         let empty = self.columns.iter().map(|c| Vector::of_type(c.data_type())).collect();
         let mut batch = Batch::new(empty);
         for part in order.chunks(BATCH_ROWS) {
-            fault::check_cancel(cx)?;
+            fault::batch_passed(cx)?;
             batch.clear();
             for (to, from) in batch.columns.iter_mut().zip(&self.columns) {
                 to.take(from, part);

@@ -148,7 +148,7 @@ impl<'p> Operator<'p> for WindowSort<'p> {
         let made = calls.iter().map(|call| Vector::with_capacity_for(&call.call.ty));
         let mut out = Batch::new(kept.chain(made).collect());
         for part in order.chunks(BATCH_ROWS) {
-            fault::check_cancel(cx)?;
+            fault::batch_passed(cx)?;
             out.clear();
             let number = |place: &usize| u32::try_from(*place).unwrap_or(u32::MAX);
             let part: Vec<u32> = part.iter().map(number).collect();

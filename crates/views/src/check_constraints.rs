@@ -27,7 +27,7 @@ const COLUMNS: &[Column<Row>] = &[
     col("is_not_for_replication", BIT, |r| bit(r.check.not_for_replication)),
     col("is_not_trusted", BIT, |r| bit(!r.check.trusted)),
     col("parent_column_id", INT, |r| int(r.check.column.map_or(0, |c| i32::from(c) + 1))),
-    opt("definition", NVMAX, |r| text(&r.check.text.text)),
+    opt("definition", NVMAX, |r| if r.withheld { Value::Null } else { text(&r.check.text.text) }),
     opt("uses_database_collation", BIT, |_| bit(false)),
     col("is_system_named", BIT, |r| bit(r.check.system_named)),
 ];
@@ -47,6 +47,8 @@ fn read(scope: &Scope<'_>) -> Rows {
 struct Row {
     object: ObjectRow,
     check: CheckDef,
+    /// Whether the reader may see the constraint, and not its condition.
+    withheld: bool,
 }
 
 fn items(scope: &Scope<'_>) -> Vec<Row> {
@@ -55,7 +57,8 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
     let row = |object: ObjectRow| {
         let table = tables.iter().find(|t| t.id == object.parent_id)?;
         let check = table.checks.iter().find(|c| c.id == object.id)?.clone();
-        Some(Row { object, check })
+        let withheld = scope.database.withheld.contains(&table.id);
+        Some(Row { object, check, withheld })
     };
     checks.filter_map(row).collect()
 }

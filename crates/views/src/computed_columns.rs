@@ -1,15 +1,20 @@
 //! `sys.computed_columns`: computed columns with their expressions.
 
+use types::Value;
+
 use super::columns::COLUMNS;
 use metadata::column::{BIT, Column, NVMAX, bit, col, opt, shape, text, values};
 use metadata::objects::{ColumnRow, columns};
 use metadata::{Rows, Scope, SystemView};
 
-const MORE: &[Column<ColumnRow>] = &[
-    opt("definition", NVMAX, |r| text(&expression(r).unwrap_or_default())),
+/// A computed column, and its expression; none if the reader may not see it.
+type Row = (ColumnRow, Option<String>);
+
+const MORE: &[Column<Row>] = &[
+    opt("definition", NVMAX, |r| r.1.as_deref().map_or(Value::Null, text)),
     col("uses_database_collation", BIT, |_| bit(true)),
     // As declared. The catalog does not say otherwise whether a value is stored with its row.
-    col("is_persisted", BIT, |r| bit(r.is(|d| d.persisted))),
+    col("is_persisted", BIT, |r| bit(r.0.is(|d| d.persisted))),
 ];
 
 pub(crate) static VIEW: SystemView = SystemView {
@@ -25,6 +30,12 @@ fn expression(column: &ColumnRow) -> Option<String> {
 }
 
 fn read(scope: &Scope<'_>) -> Rows {
-    let computed = columns(scope).into_iter().filter(|column| expression(column).is_some());
-    Ok(computed.map(|column| [values(COLUMNS, &column), values(MORE, &column)].concat()).collect())
+    let withheld = &scope.database.withheld;
+    let row = |column: ColumnRow| {
+        let expression = expression(&column)?;
+        let shown = Some(expression).filter(|_| !withheld.contains(&column.object_id));
+        Some((column, shown))
+    };
+    let computed = columns(scope).into_iter().filter_map(row);
+    Ok(computed.map(|row| [values(COLUMNS, &row.0), values(MORE, &row)].concat()).collect())
 }

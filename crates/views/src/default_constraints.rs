@@ -24,7 +24,7 @@ const COLUMNS: &[Column<Row>] = &[
     col("is_published", BIT, |_| bit(false)),
     col("is_schema_published", BIT, |_| bit(false)),
     col("parent_column_id", INT, |r| int(r.column)),
-    opt("definition", NVMAX, |r| text(&r.default.text.text)),
+    opt("definition", NVMAX, |r| if r.withheld { Value::Null } else { text(&r.default.text.text) }),
     col("is_system_named", BIT, |r| bit(r.default.system_named)),
 ];
 
@@ -44,6 +44,8 @@ struct Row {
     object: ObjectRow,
     column: i32,
     default: DefaultDef,
+    /// Whether the reader may see the constraint, and not its expression.
+    withheld: bool,
 }
 
 fn items(scope: &Scope<'_>) -> Vec<Row> {
@@ -55,7 +57,8 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
         let (column, default) = columns.find_map(|(n, c)| {
             c.default.as_ref().filter(|d| d.id == object.id).map(|d| (n, d.clone()))
         })?;
-        Some(Row { object, column, default })
+        let withheld = scope.database.withheld.contains(&table.id);
+        Some(Row { object, column, default, withheld })
     };
     defaults.filter_map(row).collect()
 }

@@ -59,6 +59,11 @@ fn read(scope: &Scope<'_>) -> Rows {
     if !matches!(scope.arguments.get(1), None | Some(Value::Null | Value::Int(0))) {
         return Ok(RowSet::default());
     }
+    // A login without VIEW SERVER STATE sees its own session only.
+    let is_own = asked == i32::from(scope.session.connection.id);
+    if !is_own && !scope.session.identity.rights.views_server_state() {
+        return Ok(RowSet::default());
+    }
     let card = instance.sessions.cards().into_iter().find(|card| i32::from(card.id) == asked);
     rows(
         COLUMNS,

@@ -43,8 +43,10 @@ fn read(scope: &Scope<'_>) -> Rows {
 }
 
 fn items(scope: &Scope<'_>) -> Vec<(i16, i32, DatabaseFile)> {
-    let databases = scope.session.catalog.databases.values();
-    let files = databases
+    let session = scope.session;
+    let databases = session.catalog.databases.values();
+    let shown = databases.filter(|d| session.identity.rights.sees_files(&session.catalog, d));
+    let files = shown
         .flat_map(|d| (1..).zip(&d.files).map(|(n, file)| (d.id, n, placed(scope, d.id, file))));
     files.collect()
 }

@@ -48,7 +48,7 @@ export class NowScreen {
   }
 
   branch({row, waiters}) {
-    const what = row.status === 'sleeping' ? `idle for ${duration(row.duration_ms)} with ${row.open_transaction_count} open transactions` : `${row.status} for ${duration(row.duration_ms)}`;
+    const what = row.status === 'sleeping' ? `idle for ${duration(row.duration_ms)} with ${row.open_transaction_count} open transaction${row.open_transaction_count === 1 ? '' : 's'}` : `${row.status} for ${duration(row.duration_ms)}`;
     return h('li', {}, h('strong', {}, `session ${row.session_id}`), ` ${row.login_name ?? ''} ${row.program_name ?? ''}: ${what}`, row.wait_type ? `, waits for ${row.wait_type}` : '', ' ',
       h('button', {type: 'button', class: 'small', 'data-key': `tree ${row.session_id}`, 'aria-label': `Kill session ${row.session_id} of the tree`, onclick: () => this.ask(row)}, 'Kill'),
       h('div', {class: 'dim'}, (row.sql_text || '').slice(0, 160)), waiters.length ? h('ul', {}, waiters.map(waiter => this.branch(waiter))) : null);

@@ -18,7 +18,7 @@ use crate::hint::check_table_hints;
 use crate::{Binder, Source, SourceColumn, ViewSource};
 use catalog::name::Name;
 use catalog::security::{Owner, Securable};
-use catalog::{ModuleDef, Object, TableDef};
+use catalog::{Database, ModuleDef, Object, TableDef};
 use optimizer::inner_join;
 use plan::depth;
 use plan::expr::{Expr, ExprKind, Register};
@@ -373,6 +373,19 @@ pub enum Resolved<'a> {
     View(Arc<ModuleDef>, &'a str),
 }
 
+/// Checks that the login has a user in a database that a name selects (916).
+fn require_entry(binder: &Binder<'_>, database: &Database) -> Result<()> {
+    if Name::same(&database.name, binder.database) {
+        return Ok(());
+    }
+    match binder.asked_in_module() {
+        Some(rights) if !rights.enters(database) => {
+            Err(Msg::NoDatabaseAccess(rights.login(), &database.name).into())
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 /// Resolves the name of a table or view: temporary tables, the catalog, system views.
 ///
 /// # Errors
@@ -401,6 +414,7 @@ pub fn resolve_table<'a>(binder: &mut Binder<'a>, name: &ObjectName) -> Result<R
         if database.options.restoring.is_some() {
             return Err(Msg::DatabaseRestoring(&database.name).into());
         }
+        require_entry(binder, database)?;
         let schema = target.schema.as_deref().unwrap_or("dbo");
         let schema = if is_global { "dbo" } else { schema };
         match database.object(schema, &target.object) {

@@ -121,6 +121,11 @@ impl Rights {
         self.principals(database).get(1).copied().filter(|id| *id != GUEST)
     }
 
+    /// Returns the name of the login.
+    pub fn login(&self) -> &str {
+        &self.login
+    }
+
     /// Returns whether every permission is held, so that no check is needed.
     #[inline]
     pub fn is_all(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Permissions of the server: those of fixed server roles, implied permissions, and those that
 //! views need.
 
-use super::{Class, Rights, SERVER_PUBLIC, verdict};
+use super::{Class, DB_OWNER, Rights, SERVER_PUBLIC, verdict};
 use crate::{Catalog, Database, Login, Permission};
 
 /// Fixed server roles with their permissions, as the documentation of server-level roles lists
@@ -82,6 +82,20 @@ impl Rights {
             || self.reads_files(catalog)
     }
 
+    /// Returns whether the login may see where the files of a database are: by ALTER ANY DATABASE, VIEW
+    /// ANY DEFINITION, CREATE DATABASE, or as an owner of the database.
+    pub fn sees_files(&self, catalog: &Catalog, database: &Database) -> bool {
+        const OF_SERVER: [&str; 3] =
+            ["ALTER ANY DATABASE", "CREATE ANY DATABASE", "VIEW ANY DEFINITION"];
+        let creates = || {
+            let master = catalog.database("master");
+            master.is_some_and(|master| self.has_of_database(master, "CREATE DATABASE"))
+        };
+        OF_SERVER.iter().any(|permission| self.has_of_server(catalog, permission))
+            || creates()
+            || self.principals(database).contains(&DB_OWNER)
+    }
+
     /// Returns whether the login has VIEW SERVER STATE.
     pub fn views_server_state(&self) -> bool {
         self.server_state
@@ -130,7 +144,7 @@ pub fn state_of(view: &str) -> State {
         "query_context_settings",
         "query_store_",
     ];
-    const OF_SERVER: [&str; 20] = [
+    const OF_SERVER: [&str; 21] = [
         "dm_database_encryption_keys",
         "dm_db_file_space_usage",
         "dm_db_index_usage_stats",
@@ -151,6 +165,7 @@ pub fn state_of(view: &str) -> State {
         "fn_time_ledger",
         "fn_xe_",
         "server_event_session",
+        "sysperfinfo",
     ];
     if OPEN.contains(&view) {
         State::None

@@ -5,7 +5,6 @@
 //! in statements are resolved in the whole database, and the missing permission gives its specific
 //! error. A login that sees everything reads the database itself; for others a copy is made once
 //! for each version of the database. docs/decisions/0223.
-//! another is made once for each version of the database. docs/decisions/0223.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,10 +95,8 @@ impl<'v> Viewer<'v> {
         let sees = |id: i32| rights_on.get(&id).is_some_and(|bits| *bits != 0);
         let reads = |id: i32| rights_on.get(&id).is_some_and(|bits| bits & DEFINITION != 0);
         copy.objects.retain(|_, object| sees(shown_with(object)));
-        let is_module = |object: &&Object| !matches!(object, Object::Table(_));
-        let modules = copy.objects.values().filter(is_module);
-        let withheld = modules.filter(|object| !reads(shown_with(object))).map(Object::id);
-        copy.withheld = withheld.collect();
+        let withheld = copy.objects.values().filter(|object| !reads(shown_with(object)));
+        copy.withheld = withheld.map(Object::id).collect();
         let with_objects: BTreeSet<&str> = copy.objects.values().map(Object::schema).collect();
         copy.schemas.retain(|_, schema| {
             self.sees_schema(schema) || with_objects.contains(schema.name.as_str())

@@ -12,6 +12,7 @@ use crate::{Accumulator, AggregateFunction};
 use plan::convert::convert_to;
 use plan::document::Form;
 use plan::expr::Expr;
+use plan::long::{self, Growing};
 
 pub(crate) static AGGREGATES: &[AggregateFunction] = &[
     AggregateFunction { name: "JSON_ARRAYAGG", bind: bind_array, start: start_array },
@@ -56,11 +57,11 @@ fn bind_object(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 }
 
 fn start_array(_: &ColumnType, types: &[ColumnType]) -> Box<dyn Accumulator> {
-    Box::new(Builder { out: String::new(), named: false, ty: types.get(1).copied() })
+    Box::new(Builder::new(false, types.get(1).copied()))
 }
 
 fn start_object(_: &ColumnType, types: &[ColumnType]) -> Box<dyn Accumulator> {
-    Box::new(Builder { out: String::new(), named: true, ty: types.get(2).copied() })
+    Box::new(Builder::new(true, types.get(2).copied()))
 }
 
 /// The text built so far; empty before the first row.
@@ -69,11 +70,19 @@ struct Builder {
     /// Builds an object instead of an array.
     named: bool,
     ty: Option<ColumnType>,
+    memory: Growing,
+}
+
+impl Builder {
+    fn new(named: bool, ty: Option<ColumnType>) -> Self {
+        Self { out: String::new(), named, ty, memory: Growing::default() }
+    }
 }
 
 impl Accumulator for Builder {
     fn add(&mut self, arguments: &[Value]) -> Result<()> {
         let place = 1 + usize::from(self.named);
+        let before = self.out.len();
         let (Some(value), Some(ty)) = (arguments.get(place), self.ty) else { return Ok(()) };
         if self.out.is_empty() {
             self.out.push(if self.named { '{' } else { '[' });
@@ -90,7 +99,9 @@ impl Accumulator for Builder {
             self.out.push(':');
         }
         let form = if whole(arguments, place + 1) == Some(1) { Form::Json } else { Form::Text };
-        push_value(value, &ty, form, &mut self.out)
+        push_value(value, &ty, form, &mut self.out)?;
+        // It grows by doubling, and is moved then.
+        self.memory.take(2 * (self.out.len() - before))
     }
 
     fn saw_null(&self) -> bool {
@@ -101,7 +112,12 @@ impl Accumulator for Builder {
         if self.out.is_empty() {
             return Ok(Value::Null);
         }
-        let end = if self.named { '}' } else { ']' };
-        Ok(Value::nvarchar(&format!("{}{end}", self.out)))
+        self.out.push(if self.named { '}' } else { ']' });
+        // Characters double in width, and are copied once.
+        long::ask(4 * self.out.len())?;
+        let text = Value::nvarchar(&self.out);
+        // A window goes on with more rows.
+        self.out.pop();
+        Ok(text)
     }
 }

@@ -52,16 +52,29 @@ impl XmlCache {
         if let Some((_, document)) = self.documents.iter().find(|(text, _)| same(text, source)) {
             return Ok(Arc::clone(document));
         }
+        plan::long::ask(source.len())?;
         let text = text::from_utf16(source);
         // Insignificant white space was removed when the value was created.
         let (encoding, whitespace) = (Encoding::Wide, Whitespace::Preserve);
-        let pause = sos::sched::yield_if_quantum_due;
-        let document = Arc::new(types::xml::parse_paced(&text, encoding, whitespace, pause)?);
+        let document = types::xml::parse_paced(&text, encoding, whitespace, asking())?;
+        let document = Arc::new(document);
         if self.documents.len() >= DOCUMENTS_MAX {
             self.documents.remove(0);
         }
         self.documents.push((source.clone(), Arc::clone(&document)));
         Ok(document)
+    }
+}
+
+/// What a parser of XML calls with the memory of its document so far: lets others run, and asks for the
+/// memory. It grows by doubling and is moved then.
+pub fn asking() -> impl FnMut(usize) -> Result<()> {
+    const TIMES: usize = 2;
+    let (mut memory, mut before) = (plan::long::Growing::default(), 0);
+    move |bytes| {
+        sos::sched::yield_if_quantum_due();
+        let more = TIMES * (bytes - std::mem::replace(&mut before, bytes));
+        memory.take(more)
     }
 }
 

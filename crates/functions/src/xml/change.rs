@@ -6,6 +6,8 @@ use std::sync::Arc;
 use types::Result;
 use types::xml::{Builder, Document, NodeId, NodeKind, ROOT};
 
+use crate::pieces::PAUSE;
+
 use super::eval::{self, Evaluation, Focus, Item, Sequence};
 use super::syntax::{Change, Place};
 
@@ -56,7 +58,7 @@ pub(crate) fn apply<'q>(
             }
         }
     }
-    let mut builder = Builder::new();
+    let mut builder = Builder::pausing(PAUSE);
     Copier { document, edits }.node(ROOT, &mut builder);
     Ok(builder.finish())
 }

@@ -6,6 +6,11 @@ use std::sync::Arc;
 use types::Result;
 use types::xml::{Builder, Document, NodeId, NodeKind, ROOT};
 
+use plan::long::Growing;
+use sos::sched::Pace;
+
+use crate::pieces::PAUSE;
+
 use super::library::same_node;
 use super::syntax::{Axis, Clause, Comparison, Constructor, Expr, Operator, Start, Step, Test};
 
@@ -84,6 +89,9 @@ pub(crate) struct Evaluation<'q> {
     pub externals: &'q [Sequence],
     /// Variables in scope, innermost last.
     pub variables: Vec<(&'q str, Sequence)>,
+    pace: Pace,
+    /// Memory of the nodes that steps have found.
+    memory: Growing,
 }
 
 /// Returns the effective boolean value.
@@ -100,7 +108,14 @@ pub(crate) fn truth(sequence: &Sequence) -> bool {
 }
 
 impl<'q> Evaluation<'q> {
+    /// Begins with the values that are passed from SQL.
+    pub(crate) fn new(externals: &'q [Sequence]) -> Self {
+        let (pace, memory) = (Pace::new(), Growing::default());
+        Self { externals, variables: Vec::new(), pace, memory }
+    }
+
     pub(crate) fn eval(&mut self, expr: &'q Expr, focus: &Focus) -> Result<Sequence> {
+        self.pace.tick();
         Ok(match expr {
             Expr::Sequence(all) => {
                 let mut items = Vec::new();
@@ -195,7 +210,10 @@ impl<'q> Evaluation<'q> {
                 _ => Vec::new(),
             })
             .collect();
-        rows.sort_by(|(a, _): &(Vec<Item>, _), (b, _)| order_keys(a, b, &descending));
+        rows.sort_by(|(a, _): &(Vec<Item>, _), (b, _)| {
+            self.pace.tick();
+            order_keys(a, b, &descending)
+        });
         Ok(rows.into_iter().flat_map(|(_, items)| items).collect())
     }
 
@@ -318,10 +336,12 @@ impl<'q> Evaluation<'q> {
             let Item::Node(document, node) = item else { continue };
             let mut nodes = Vec::new();
             along(document, *node, axis, &mut |n| {
+                self.pace.tick();
                 if passes(document, n, axis, test) {
                     nodes.push(Item::Node(Arc::clone(document), n));
                 }
             });
+            self.memory.take(nodes.len() * size_of::<Item>())?;
             found.extend(self.filter(nodes, predicates)?);
         }
         Ok(if items.len() > 1 { in_order(found) } else { found })
@@ -357,7 +377,7 @@ impl<'q> Evaluation<'q> {
 
     /// Returns a new node.
     fn construct(&mut self, expr: &'q Expr, focus: &Focus) -> Result<Sequence> {
-        let mut builder = Builder::new();
+        let mut builder = Builder::pausing(PAUSE);
         self.build(expr, focus, &mut builder)?;
         let document = Arc::new(builder.finish());
         // Empty text creates no node.
@@ -500,7 +520,11 @@ fn in_order(mut items: Sequence) -> Sequence {
         Item::Node(document, node) => (Arc::as_ptr(document).addr(), *node),
         _ => (0, 0),
     };
-    items.sort_by_key(key);
+    let mut pace = Pace::new();
+    items.sort_by_key(|item| {
+        pace.tick();
+        key(item)
+    });
     items.dedup_by(|a, b| same_node(a, b));
     items
 }
@@ -573,10 +597,13 @@ fn compare(op: Comparison, left: &Sequence, right: &Sequence) -> Sequence {
     if let Some(any) = compare_texts(op, left, &right) {
         return vec![Item::Bool(any)];
     }
-    let any = left
-        .iter()
-        .map(Item::atomized)
-        .any(|a| right.iter().any(|b| order_values(&a, b).is_some_and(holds)));
+    let mut pace = Pace::new();
+    let any = left.iter().map(Item::atomized).any(|a| {
+        right.iter().any(|b| {
+            pace.tick();
+            order_values(&a, b).is_some_and(holds)
+        })
+    });
     vec![Item::Bool(any)]
 }
 
@@ -593,7 +620,11 @@ fn compare_texts(op: Comparison, left: &Sequence, right: &[Item]) -> Option<bool
         return None;
     }
     let mut right: Vec<String> = right.iter().map(Item::text).collect();
-    right.sort_unstable();
+    let mut pace = Pace::new();
+    right.sort_unstable_by(|a, b| {
+        pace.tick();
+        a.cmp(b)
+    });
     let (least, greatest) = (right.first()?, right.last()?);
     Some(left.iter().map(Item::text).any(|text| match op {
         Comparison::Equal => right.binary_search(&text).is_ok(),

@@ -27,6 +27,7 @@ use self::eval::{Evaluation, Focus, Item, Sequence};
 use self::syntax::{Body, Query};
 use crate::entry::{of, whole};
 use crate::json::xsd_text;
+use crate::pieces::PAUSE;
 use crate::{Call, Collating, Evaluate, Function, TableFunction, made};
 use plan::expr::Expr;
 use plan::function::Context;
@@ -123,7 +124,7 @@ impl Work {
 
     fn evaluate(&self) -> Result<Sequence> {
         let Body::Value(expr) = &self.query.body else { return Ok(Vec::new()) };
-        let mut evaluation = Evaluation { externals: &self.externals, variables: Vec::new() };
+        let mut evaluation = Evaluation::new(&self.externals);
         let item = Some(Item::Node(Arc::clone(&self.document), self.node));
         evaluation.eval(expr, &Focus { item, position: 1, size: 1 })
     }
@@ -217,7 +218,7 @@ fn eval_query(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result
                 if document.kind(node) == NodeKind::Attribute {
                     return Err(Msg::XQueryAttributeOutside("query").into());
                 }
-                document.write(node, &mut out);
+                document.write_pausing(node, &mut out, PAUSE);
             }
             value => {
                 if after_value {
@@ -247,10 +248,10 @@ fn eval_modify(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
         return Ok(Value::Null);
     };
     let Body::Change(change) = &work.query.body else { return Err(Msg::XmlNotDml.into()) };
-    let mut evaluation = Evaluation { externals: &work.externals, variables: Vec::new() };
+    let mut evaluation = Evaluation::new(&work.externals);
     let changed = change::apply(change, &work.document, &mut evaluation)?;
     let mut out = String::new();
-    changed.write(ROOT, &mut out);
+    changed.write_pausing(ROOT, &mut out, PAUSE);
     Ok(Value::nvarchar(&out))
 }
 

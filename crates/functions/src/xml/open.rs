@@ -15,15 +15,21 @@ use super::eval::{Evaluation, Focus, Item};
 use super::parse;
 use super::syntax::Body;
 use crate::entry::{convert, of, whole};
+use crate::pieces::PAUSE;
 use crate::{Collating, TableFunction, made};
 use plan::expr::Expr;
 use plan::function::Context;
+use plan::long::Growing;
+use sos::sched::Pace;
 
 /// Internal name of OPENXML with a WITH clause; no text can name it.
 pub const WITH: &str = "OPENXML WITH";
 /// Number of arguments before those of the columns, and of those per column.
 const LEADING: usize = 3;
 const OF_COLUMN: usize = 3;
+/// Columns of the edge table, and what a value takes in memory, with a short text.
+const EDGE_COLUMNS: usize = 9;
+const VALUE_BYTES: usize = 2 * size_of::<Value>();
 /// Bits of the flags: attribute mapping, element mapping, and no consumed data in the overflow.
 const ATTRIBUTES: i64 = 1;
 const ELEMENTS: i64 = 2;
@@ -130,7 +136,7 @@ impl Prepared {
         let wrong = |error: Error| Error::from(Msg::XmlPatternWrong(&error.message));
         let query = parse(&format!("{prolog}{pattern}"), "nodes").map_err(wrong)?;
         let Body::Value(expr) = &query.body else { return Ok(Vec::new()) };
-        let mut evaluation = Evaluation { externals: &[], variables: Vec::new() };
+        let mut evaluation = Evaluation::new(&[]);
         let item = Some(Item::Node(Arc::clone(&self.document), from));
         let found = evaluation.eval(expr, &Focus { item, position: 1, size: 1 }).map_err(wrong)?;
         let node = |item: Item| match item {
@@ -159,7 +165,10 @@ fn column_rows(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>
     let opened = open(cx, values)?;
     let numbers = Numbers::new(&opened.prepared.document);
     let columns = values.get(LEADING..).unwrap_or_default();
+    let (mut pace, mut memory) = (Pace::new(), Growing::default());
     let row = |node: &NodeId| -> Result<Vec<Value>> {
+        pace.tick();
+        memory.take((columns.len() / OF_COLUMN + 2) * VALUE_BYTES)?;
         let columns = columns.chunks_exact(OF_COLUMN);
         columns.map(|column| value_of(&opened, *node, column, &numbers)).collect()
     };
@@ -191,7 +200,7 @@ fn value_of(opened: &Opened, node: NodeId, column: &[Value], numbers: &Numbers) 
 
 fn written(document: &Document, node: NodeId) -> String {
     let mut out = String::new();
-    document.write(node, &mut out);
+    document.write_pausing(node, &mut out, PAUSE);
     out
 }
 
@@ -283,8 +292,12 @@ fn edge_rows(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> 
     let mut next = i64::from(document.len()) + FIRST_ID;
     let mut rows = Vec::new();
     let mut done: NodeId = 0;
+    let (mut pace, mut memory) = (Pace::new(), Growing::default());
     for node in opened.nodes {
         for inner in node.max(done)..document.end(node) {
+            pace.tick();
+            let rows_of_node = if is_leading(document, inner) { 2 } else { 1 };
+            memory.take(rows_of_node * EDGE_COLUMNS * VALUE_BYTES)?;
             if inner != ROOT {
                 rows.push(edge_row(document, inner, &numbers));
             }
@@ -295,7 +308,10 @@ fn edge_rows(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> 
         }
         done = done.max(document.end(node));
     }
-    rows.sort_by_key(|row| whole(row, 0));
+    rows.sort_by_key(|row| {
+        pace.tick();
+        whole(row, 0)
+    });
     Ok(rows)
 }
 

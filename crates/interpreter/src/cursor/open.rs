@@ -265,7 +265,7 @@ fn has_window(node: &Node) -> bool {
 fn rows_of(bound: &Bound, source: &CursorSource, cx: &mut Cx<'_>) -> Result<Vec<Vec<Value>>, Stop> {
     let mut capture = Capture::default();
     run(bound, source, source.values.clone(), (&mut capture, cx))?;
-    let Capture { rows, messages } = capture;
+    let Capture { rows, messages, .. } = capture;
     for message in &messages {
         cx.sink.message(message)?;
     }
@@ -290,7 +290,11 @@ pub(super) fn run(
     Uses::of(bound).count(inner.session.accounting.meter.begun_ticks());
     let ran = run_data(bound, &mut inner);
     inner.return_buffers(&mut cx.registers, &mut cx.scratch);
-    ran.map(|_| ())
+    drop(inner);
+    match sink.take_refused() {
+        Some(refused) => Err(refused.into()),
+        None => ran.map(|_| ()),
+    }
 }
 
 /// Returns the context in which a cursor's statements are bound.

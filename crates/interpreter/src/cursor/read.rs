@@ -286,7 +286,7 @@ fn read(
     variables.resize(open.variables.len(), Value::Null);
     let mut capture = Capture::default();
     open::run(&bound, &source, variables, (&mut capture, cx))?;
-    let Capture { rows, messages } = capture;
+    let Capture { rows, messages, .. } = capture;
     for message in &messages {
         cx.sink.message(message)?;
     }

@@ -23,7 +23,10 @@ fn login_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Re
     let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
         return Ok(Value::Null);
     };
-    let Some(login) = session_of(cx).catalog.logins.get(&Name::new(&name)) else {
+    let session = session_of(cx);
+    // As a login sees logins in the catalog views.
+    let mut in_sight = session.identity.rights.logins_in_sight(&session.catalog);
+    let Some(login) = in_sight.find(|login| Name::same(&login.name, &name)) else {
         return Ok(Value::Null);
     };
     let policy = &login.policy;

@@ -28,6 +28,18 @@ impl Tally {
     pub(super) fn add(&self, n: u64) {
         self.set(self.get().wrapping_add(n));
     }
+
+    /// Adds one, after everything that the thread has written before. Pairs with
+    /// [`Tally::get_with_all_before`].
+    fn add_one_after_all(&self) {
+        self.0.store(self.get().wrapping_add(1), Ordering::Release);
+    }
+
+    /// Reads the counter; what was written before the last [`Tally::add_one_after_all`] is seen.
+    fn get_with_all_before(&self) -> u64 {
+        // Acquire: pairs with the Release there.
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 /// Total and last of a value per execution, with the minimum and maximum since the current epoch
@@ -85,12 +97,14 @@ pub struct StatementCell {
     executions: Tally,
     /// Start of the last execution, in ticks.
     last_start: Tally,
+    /// Executions that have ended. All their figures are counted before.
+    ended: Tally,
     rows: Summary,
     reads: Summary,
     writes: Summary,
-    timed: Tally,
     /// The epoch that the minima and maxima are of.
     epoch: Tally,
+    timed: Tally,
     worker: Summary,
     elapsed: Summary,
     totals: [Tally; Part::COUNT],
@@ -156,8 +170,8 @@ impl StatementCell {
         }
     }
 
-    /// Adds the logical reads and writes of an execution. They are counted for each one, timed or
-    /// not.
+    /// Adds the logical reads and writes of an execution, which ends. They are counted for each one,
+    /// timed or not, and after its other figures.
     #[inline]
     pub fn book_io(&self, io: Io) {
         self.reads.book(io.reads);
@@ -167,6 +181,7 @@ impl StatementCell {
         {
             windows.add_io(io);
         }
+        self.ended.add_one_after_all();
     }
 
     /// Adds those of an execution that has failed: to the sums, to the lifetime's minimum and maximum,
@@ -182,6 +197,7 @@ impl StatementCell {
             windows.older[which].see(n);
         }
         windows.failure(failure).book_io(io);
+        self.ended.add_one_after_all();
     }
 
     /// Adds the logical reads and writes of a further part of an execution that is already counted.
@@ -191,7 +207,15 @@ impl StatementCell {
         self.writes.total.add(io.writes);
     }
 
-    /// Counts an execution that has ended with an error or an attention.
+    /// Counts the failure of an execution whose end is already counted.
+    #[cold]
+    pub(super) fn end_failure(&self, failure: Failure) {
+        if let Some(windows) = self.windows.get() {
+            windows.failure(failure).ended.add_one_after_all();
+        }
+    }
+
+    /// Notes that an execution has failed with an error or an attention.
     #[cold]
     pub(super) fn count_failure(&self, failure: Failure, now: u64) {
         if let Some(windows) = self.windows.get() {
@@ -276,7 +300,7 @@ impl StatementCell {
 
     /// Zeroes the cell; only when no thread counts in it any more.
     pub fn clear(&self) {
-        let counts = [&self.executions, &self.last_start, &self.timed, &self.epoch];
+        let counts = [&self.executions, &self.ended, &self.last_start, &self.timed, &self.epoch];
         for tally in counts.into_iter().chain([&self.helped, &self.parallel]) {
             tally.set(0);
         }
@@ -291,14 +315,17 @@ impl StatementCell {
 }
 
 impl StatementCell {
-    /// Returns the minima and maxima of an epoch, and when its first execution began; `None` if
-    /// nothing was counted in it.
-    pub(super) fn in_epoch(&self, epoch: u64) -> Option<(u64, [Extremes; SUMMARIES])> {
+    /// Returns the minima and maxima since an epoch began, and when its first execution began; `None`
+    /// if nothing was counted. A collector ends the epoch before it reads the counts: executions that
+    /// end in between are in the counts that it reads, so their extremes belong to them.
+    pub(super) fn since_epoch(&self, epoch: u64) -> Option<(u64, [Extremes; SUMMARIES])> {
         let windows = self.windows.get()?;
-        match self.epoch.get() == epoch {
-            true => Some((windows.first.get(), self.summaries().map(Summary::extremes))),
-            false => windows.before(epoch),
+        if epoch == 0 || self.epoch.get() < epoch {
+            return None;
         }
+        let (first, now) = (windows.first.get(), self.summaries().map(Summary::extremes));
+        let Some((before, earlier)) = windows.before(epoch) else { return Some((first, now)) };
+        Some((before.min(first), std::array::from_fn(|which| now[which].and(earlier[which]))))
     }
 
     /// Returns what only a Query Store asks for.
@@ -312,6 +339,8 @@ impl StatementCell {
 pub struct Totals {
     /// Number of executions begun.
     pub executions: u64,
+    /// Number of executions that have ended: all their figures are in the sums.
+    pub ended: u64,
     /// Ticks at which the last one began.
     pub last_start: u64,
     /// Executions that were timed.
@@ -432,6 +461,8 @@ impl Totals {
 
     /// Adds a worker's cell.
     pub fn add(&mut self, cell: &StatementCell) {
+        // First: the figures below are those of these executions at least.
+        self.ended += cell.ended.get_with_all_before();
         let (executions, timed) = (cell.executions.get(), cell.timed.get());
         let latest = cell.last_start.get() >= self.last_start;
         let seen = |now: u64, before: u64| match (now, before) {

@@ -110,7 +110,7 @@ impl Statistics {
     /// Keeps the counts of a program that is dropped.
     fn depart(&self, program: &Program, books: &Arc<ProgramBooks>) {
         let collector = Collector { statistics: self, epoch: self.shards.epoch() };
-        let queries = collector.queries(program, books, &mut |_, totals| totals.executions > 0);
+        let queries = collector.queries(program, books, &mut |_, totals| totals.ended > 0);
         if queries.is_empty() {
             return;
         }
@@ -147,15 +147,30 @@ impl Collector<'_> {
             if !wanted(place, &totals) {
                 continue;
             }
+            let (totals, window) = self.read(id, totals);
             let row = statement.row(books, totals);
             if !row.is_query {
                 continue;
             }
             let identity = identity(program, books, row.text());
-            let window = self.statistics.shards.window(id, self.epoch);
             found.push(Collected { row, place, identity, window });
         }
         found
+    }
+
+    /// Returns the totals of an id and its window, with the same executions in both unless they end
+    /// faster than they are read.
+    fn read(&self, id: u32, mut totals: Totals) -> (Totals, Window) {
+        let mut tries = 8;
+        loop {
+            let window = self.statistics.shards.window(id, self.epoch);
+            let again = self.statistics.fold(id);
+            tries -= 1;
+            if again.ended == totals.ended || tries == 0 {
+                return (totals, window);
+            }
+            totals = again;
+        }
     }
 }
 

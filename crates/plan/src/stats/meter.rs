@@ -320,10 +320,10 @@ impl Meter {
         let spent = timed.map(|(from, weight)| (self.look() - from, weight));
         let Some(lease) = &self.lease else { return };
         let cell = lease.current(id);
-        cell.book_io(self.io - io);
         if let Some((spent, weight)) = spent {
             cell.book_timed(&spent, (weight, &Spend::default()));
         }
+        cell.book_io(self.io - io);
     }
 
     /// Ends [`Meter::suspend`]: statements are distinguished again.
@@ -423,6 +423,9 @@ impl Meter {
     /// writes.
     fn close(&mut self, now: &Spend) {
         let spent = *now - std::mem::replace(&mut self.from, *now);
+        if spent.part(Part::ResourceWait) != 0 {
+            self.close_waits(&spent);
+        }
         let Some(lease) = &self.lease else { return };
         let io = self.io - std::mem::replace(&mut self.io_from, self.io);
         let (helped, degree) = if self.degree == 0 {
@@ -435,6 +438,7 @@ impl Meter {
             Open::Nothing | Open::Request => {}
             Open::Timed(id, weight) => {
                 let cell = lease.current(id);
+                cell.book_degree(degree);
                 match self.failure.take() {
                     None => {
                         cell.book_timed(&spent, (weight, &helped));
@@ -445,34 +449,36 @@ impl Meter {
                         cell.book_failed_io(failure, io);
                     }
                 }
-                cell.book_degree(degree);
             }
             Open::Resumed(id) => {
-                self.failure = None;
-                lease.current(id).book_rest(&(spent + helped));
-                lease.current(id).book_rest_io(io);
+                let cell = lease.current(id);
+                cell.book_rest(&(spent + helped));
+                cell.book_rest_io(io);
+                if let Some(failure) = self.failure.take() {
+                    cell.end_failure(failure);
+                }
             }
             Open::Untimed(id) => {
-                lease.current(id).book_io(io);
                 if spent.has_more_than_user() {
                     lease.current(id).book_untimed(&spent);
                 }
+                lease.current(id).book_io(io);
             }
             Open::Failed(id, failure) => {
-                lease.current(id).book_failed_io(failure, io);
                 if spent.has_more_than_user() {
                     lease.current(id).book_untimed(&spent);
                 }
+                lease.current(id).book_failed_io(failure, io);
             }
-        }
-        if spent.part(Part::ResourceWait) != 0 && lease.epoch() != 0 {
-            self.close_waits(&spent);
         }
     }
 
     /// Counts the waits of the open statement, which ends, by category.
     #[cold]
     fn close_waits(&mut self, spent: &Spend) {
+        if self.lease.as_ref().is_none_or(|lease| lease.epoch() == 0) {
+            return;
+        }
         let waits = self.seen_waits.since(&self.books, spent);
         let id = match self.open {
             Open::Nothing | Open::Request => return,

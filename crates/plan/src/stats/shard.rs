@@ -114,7 +114,7 @@ impl Shards {
         let mut window = Window::default();
         for shard in self.all() {
             let Some(cell) = shard.seen(id) else { continue };
-            window.add_extremes(cell.in_epoch(epoch));
+            window.add_extremes(cell.since_epoch(epoch));
             let Some(windows) = cell.windows() else { continue };
             window.add_windows(windows, epoch);
         }
@@ -189,7 +189,7 @@ impl Window {
             let failures = self.failures.get_or_insert_default();
             for (sum, cell) in failures.iter_mut().zip(cells) {
                 sum.totals.add(cell);
-                let extremes = cell.in_epoch(epoch).map(|(_, extremes)| extremes);
+                let extremes = cell.since_epoch(epoch).map(|(_, extremes)| extremes);
                 for (sum, one) in sum.extremes.iter_mut().zip(extremes.unwrap_or_default()) {
                     *sum = sum.and(one);
                 }

@@ -138,7 +138,8 @@ impl Windows {
         self.first.set(first);
     }
 
-    /// Returns what [`StatementCell::in_epoch`] does, of an epoch that has ended.
+    /// Returns the start of the first execution and the extremes of the epoch before the current one,
+    /// if it is this one.
     pub(super) fn before(&self, epoch: u64) -> Option<(u64, [Extremes; SUMMARIES])> {
         (self.previous_epoch.get() == epoch).then(|| {
             let extremes = std::array::from_fn(|which| self.previous[which].get());
@@ -230,14 +231,46 @@ mod tests {
         for (epoch, ticks) in [(1, 30), (1, 70), (2, 40)] {
             timed(&cell, epoch, ticks);
         }
-        let of = |epoch| cell.in_epoch(epoch).map(|(first, e)| (first, e[ELAPSED].get()));
+        let of = |epoch| cell.since_epoch(epoch).map(|(first, e)| (first, e[ELAPSED].get()));
         assert_eq!(of(1), Some((30, Some((30, 70)))));
         assert_eq!(of(2), Some((40, Some((40, 40)))));
         assert_eq!(of(3), None);
         let all = totals(&cell);
         assert_eq!((all.elapsed.least, all.elapsed.most, all.elapsed.total), (30, 70, 190));
         assert_eq!((all.rows.least, all.rows.most), (3, 7));
-        assert_eq!(cell.in_epoch(2).map(|(_, e)| e[ROWS].get()), Some(Some((4, 4))));
+        assert_eq!(cell.since_epoch(2).map(|(_, e)| e[ROWS].get()), Some(Some((4, 4))));
+    }
+
+    #[test]
+    fn an_execution_counts_as_ended_when_all_its_figures_are_counted() {
+        let cell = StatementCell::default();
+        cell.enter(1);
+        cell.count(5);
+        cell.book_rows(7);
+        assert_eq!((totals(&cell).executions, totals(&cell).ended), (1, 0));
+        cell.book_io(Io::read(3));
+        assert_eq!((totals(&cell).ended, totals(&cell).rows.total), (1, 7));
+        // One that fails ends twice: among all, and among those that have failed so.
+        cell.count(6);
+        cell.count_failure(Failure::Exception, 6);
+        let failed = || {
+            let mut failed = Totals::default();
+            failed.add(cell.windows().unwrap().failure(Failure::Exception));
+            failed
+        };
+        assert_eq!((failed().executions, failed().ended), (1, 0));
+        cell.book_failed_io(Failure::Exception, Io::read(1));
+        assert_eq!((failed().ended, totals(&cell).ended), (1, 2));
+    }
+
+    #[test]
+    fn extremes_of_executions_behind_the_end_of_an_epoch_are_found_with_it() {
+        let cell = StatementCell::default();
+        timed(&cell, 1, 30);
+        timed(&cell, 2, 90);
+        let found = cell.since_epoch(1).map(|(first, e)| (first, e[ELAPSED].get()));
+        assert_eq!(found, Some((30, Some((30, 90)))));
+        assert_eq!(cell.since_epoch(2).map(|(first, _)| first), Some(90));
     }
 
     #[test]
@@ -263,7 +296,7 @@ mod tests {
         cell.book_failed(Failure::Exception, &spend, (1, &Spend::default()));
         let all = totals(&cell);
         assert_eq!((all.executions, all.elapsed.total, all.elapsed.most), (2, 510, 500));
-        assert_eq!(cell.in_epoch(1).map(|(_, e)| e[ELAPSED].get()), Some(Some((10, 10))));
+        assert_eq!(cell.since_epoch(1).map(|(_, e)| e[ELAPSED].get()), Some(Some((10, 10))));
         let failures = cell.windows().and_then(Windows::failures).expect("there was one");
         let failed = totals(&failures[Failure::Exception.index()]);
         assert_eq!((failed.executions, failed.elapsed.total), (1, 500));

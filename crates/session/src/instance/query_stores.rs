@@ -4,7 +4,6 @@
 //! a view collects before it is read. With a data folder each store is a file of it, written again as
 //! a whole when DATA_FLUSH_INTERVAL_SECONDS has passed, and at an orderly stop.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use query_store::{Clock, Sweep};
@@ -43,7 +42,6 @@ impl Instance {
         self.query_store.collect(&Sweep {
             statistics: &self.statistics,
             catalog: &catalog,
-            open: self.open_statements(),
             clock: Clock { ticks: clock::now_ticks(), now: query_store::now() },
             version: self.plans.version.into(),
             bytes_max: self.config.memory_max / MEMORY_PART,
@@ -52,17 +50,6 @@ impl Instance {
             },
         });
         ledger::to(before);
-    }
-
-    /// Returns how often each statement runs now, by its id in the statistics.
-    fn open_statements(&self) -> HashMap<u32, u64> {
-        let mut open = HashMap::new();
-        for card in self.sessions.cards() {
-            if card.live.is_running() {
-                *open.entry(card.live.statement()).or_default() += 1;
-            }
-        }
-        open
     }
 
     /// Takes over options of databases that have changed. To be called before and after ALTER

@@ -1,6 +1,6 @@
 //! Converts to `binary`, `varbinary`, `image`, `rowversion` and `uniqueidentifier`.
 
-use super::Context;
+use super::{Context, Pause, Steps};
 use crate::date::{DATETIME_DAYS_MAX, DATETIME_DAYS_MIN, DAYS_1900, Moment};
 use crate::{Bytes, DataType, Length, Msg, Result, Value, text};
 
@@ -98,7 +98,9 @@ impl Context<'_> {
             2 => Some(text.as_str()),
             _ => return Err(Msg::InvalidStyle(i64::from(self.style), self.source_name()).into()),
         };
-        let bytes = digits.and_then(hex_bytes).ok_or_else(|| self.failed())?;
+        let steps = Steps::new(self.options.pause);
+        let bytes = digits.and_then(|digits| hex_bytes(digits, &steps));
+        let bytes = bytes.ok_or_else(|| self.failed())?;
         Ok(Bytes::from(bytes))
     }
 
@@ -174,13 +176,17 @@ impl Context<'_> {
     }
 }
 
-fn hex_bytes(digits: &str) -> Option<Vec<u8>> {
+fn hex_bytes(digits: &str, steps: &Steps) -> Option<Vec<u8>> {
     let digits = digits.as_bytes();
     if !digits.len().is_multiple_of(2) {
         return None;
     }
     let nibble = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
-    digits.chunks_exact(2).map(|pair| Some(nibble(pair[0])? << 4 | nibble(pair[1])?)).collect()
+    let byte = |pair: &[u8]| {
+        steps.step();
+        Some(nibble(pair[0])? << 4 | nibble(pair[1])?)
+    };
+    digits.chunks_exact(2).map(byte).collect()
 }
 
 /// Writes a `uniqueidentifier` in its 36 characters, upper case.
@@ -212,7 +218,7 @@ fn parse_guid(text: &str) -> Option<[u8; 16]> {
             _ => digits.push(c),
         }
     }
-    let b: [u8; 16] = hex_bytes(&digits)?.try_into().ok()?;
+    let b: [u8; 16] = hex_bytes(&digits, &Steps::new(Pause(None)))?.try_into().ok()?;
     const ORDER: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
     Some(ORDER.map(|at| b[at]))
 }

@@ -16,6 +16,7 @@ mod xml;
 
 pub use rules::check;
 
+pub use crate::pause::{Pause, Steps};
 use crate::{ColumnType, DataType, Decimal, Error, Family, Language, Length, Msg, Result, Value};
 
 /// Why a value is converted: decides what is allowed and how a failure is reported.
@@ -85,33 +86,6 @@ pub struct ConvertOptions {
     pub round_abort: bool,
     /// Lets others run in the middle of long conversions.
     pub pause: Pause,
-}
-
-/// What a long conversion calls now and then: nothing by default.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Pause(pub Option<fn()>);
-
-impl Pause {
-    /// Calls the function, if there is one.
-    #[inline]
-    pub fn call(self) {
-        if let Some(pause) = self.0 {
-            pause();
-        }
-    }
-}
-
-/// No result depends on it: all are equal.
-impl PartialEq for Pause {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Pause {}
-
-impl std::hash::Hash for Pause {
-    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
 }
 
 /// SET ANSI_WARNINGS: whether truncation on INSERT and UPDATE is an error.

@@ -1,8 +1,9 @@
 //! Converts to strings: `char`, `varchar`, `text`, and their Unicode counterparts.
 
 use super::float_text::{general, money, scientific};
-use super::{AnsiWarnings, Context, Mode};
+use super::{AnsiWarnings, Context, Mode, Steps};
 use crate::collation::CodePage;
+use crate::text::Width;
 use crate::{Bytes, DataType, Length, Msg, Result, Value, date, text};
 
 /// What to do with a text that is too long for its target.
@@ -29,7 +30,9 @@ impl Context<'_> {
                 let text = text::from_code_page(bytes, self.from.collation);
                 text::to_code_page(&text, to)
             }
-            Value::NVarChar(units) => text::utf16_to_code_page(units, to),
+            Value::NVarChar(units) => {
+                self.in_pieces(units, Width::Pairs, |piece| text::utf16_to_code_page(piece, to))
+            }
             Value::VarBinary(bytes) => self.bytes_text(bytes, |raw| raw.clone(), to_ascii)?,
             _ => {
                 let (text, too_long) = self.plain_text(value)?;
@@ -44,7 +47,11 @@ impl Context<'_> {
     pub(super) fn to_unicode_text(self, value: &Value) -> Result<Value> {
         let units = match value {
             Value::NVarChar(units) => units.clone(),
-            Value::VarChar(bytes) => text::code_page_to_utf16(bytes, self.from.collation),
+            Value::VarChar(bytes) => {
+                let from = self.from.collation;
+                let width = Width::of_bytes(from);
+                self.in_pieces(bytes, width, |piece| text::code_page_to_utf16(piece, from))
+            }
             Value::VarBinary(bytes) => self.bytes_text(bytes, whole_units, text::to_utf16)?,
             _ => {
                 let (text, too_long) = self.plain_text(value)?;
@@ -52,6 +59,19 @@ impl Context<'_> {
             }
         };
         self.fit(units, 2).map(Value::NVarChar)
+    }
+
+    /// Converts a long string piece by piece, with pauses in between.
+    fn in_pieces(self, bytes: &[u8], width: Width, convert: impl Fn(&[u8]) -> Bytes) -> Bytes {
+        if bytes.len() <= text::PIECE_BYTES {
+            return convert(bytes);
+        }
+        let mut all = Vec::new();
+        for piece in width.pieces(bytes) {
+            all.extend_from_slice(&convert(piece));
+            self.options.pause.call();
+        }
+        Bytes::from(all)
     }
 
     /// Writes binary as text: the bytes themselves (style 0), or hex digits with `0x` (1) or
@@ -70,9 +90,11 @@ impl Context<'_> {
         };
         let mut hex = String::with_capacity(prefix.len() + bytes.len() * 2);
         hex.push_str(prefix);
+        let steps = Steps::new(self.options.pause);
         for byte in bytes.iter() {
+            steps.step();
             for digit in [byte >> 4, byte & 0xF] {
-                hex.extend(char::from_digit(u32::from(digit), 16).map(|c| c.to_ascii_uppercase()));
+                hex.push(char::from(b"0123456789ABCDEF"[usize::from(digit)]));
             }
         }
         Ok(encode(&hex))

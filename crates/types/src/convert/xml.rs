@@ -24,9 +24,12 @@ impl Context<'_> {
         let whitespace =
             if self.style & STYLE_PRESERVE == 0 { Whitespace::Strip } else { Whitespace::Preserve };
         let pause = self.options.pause;
-        let document = xml::parse_paced(&source, encoding, whitespace, || pause.call())?;
+        let document = xml::parse_paced(&source, encoding, whitespace, |_| {
+            pause.call();
+            Ok(())
+        })?;
         let mut out = String::with_capacity(source.len());
-        document.write(ROOT, &mut out);
+        document.write_pausing(ROOT, &mut out, pause);
         Ok(Value::NVarChar(text::to_utf16(&out)))
     }
 

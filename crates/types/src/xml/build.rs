@@ -1,5 +1,7 @@
 //! Builds an XML document, node by node in document order.
 
+use crate::pause::{Pause, Steps};
+
 use super::{Document, Names, Node, NodeId, NodeKind, QName, ROOT, id};
 
 /// A document under construction: nodes are added in document order.
@@ -7,6 +9,7 @@ pub struct Builder {
     document: Document,
     names: Names,
     open: Vec<NodeId>,
+    steps: Steps,
 }
 
 impl Default for Builder {
@@ -18,14 +21,24 @@ impl Default for Builder {
 impl Builder {
     /// Starts a document with an empty root.
     pub fn new() -> Self {
-        let mut builder =
-            Self { document: Document::default(), names: Names::default(), open: Vec::new() };
+        Self::pausing(Pause(None))
+    }
+
+    /// Starts one that pauses now and then while nodes are added.
+    pub fn pausing(pause: Pause) -> Self {
+        let mut builder = Self {
+            document: Document::default(),
+            names: Names::default(),
+            open: Vec::new(),
+            steps: Steps::new(pause),
+        };
         builder.push(NodeKind::Root, QName::default(), "");
         builder.open.push(ROOT);
         builder
     }
 
     fn push(&mut self, kind: NodeKind, name: QName, value: &str) -> NodeId {
+        self.steps.step();
         let document = &mut self.document;
         let start = id(document.text.len());
         document.text.push_str(value);
@@ -39,6 +52,11 @@ impl Builder {
             stop: id(document.text.len()),
         });
         node
+    }
+
+    /// Returns the bytes of memory that the document takes so far.
+    pub fn bytes(&self) -> usize {
+        self.document.nodes.len() * size_of::<Node>() + self.document.text.len()
     }
 
     /// Returns how many elements are open.

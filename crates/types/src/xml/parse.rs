@@ -32,18 +32,19 @@ pub enum Whitespace {
 /// # Errors
 /// 9400 to 9459 for text that is not well formed, 6335 for too deep nesting, 6359 for a DOCTYPE.
 pub fn parse(text: &str, encoding: Encoding, whitespace: Whitespace) -> Result<Document> {
-    parse_paced(text, encoding, whitespace, || {})
+    parse_paced(text, encoding, whitespace, |_| Ok(()))
 }
 
-/// As [`parse`]; calls `pace` at each tag and text, so that the caller can let others run.
+/// As [`parse`]; calls `pace` at each tag and text with the bytes of memory that the document takes so
+/// far, so that the caller can let others run and stop where memory is short.
 ///
 /// # Errors
-/// As [`parse`].
+/// As [`parse`], and those of `pace`.
 pub fn parse_paced(
     text: &str,
     encoding: Encoding,
     whitespace: Whitespace,
-    mut pace: impl FnMut(),
+    mut pace: impl FnMut(usize) -> Result<()>,
 ) -> Result<Document> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut parser = Parser {
@@ -58,7 +59,7 @@ pub fn parse_paced(
     };
     parser.declaration(encoding)?;
     while parser.at < text.len() {
-        pace();
+        pace(parser.builder.bytes())?;
         parser.item()?;
     }
     if !parser.open.is_empty() {

@@ -1,12 +1,20 @@
 //! Writes XML nodes as text: elements without content as `<a/>`, attributes in double quotes.
 
+use crate::pause::{Pause, Steps};
+
 use super::{Document, NodeId, NodeKind, QName, XML_URI};
 
 impl Document {
     /// Writes a node and its subtree. A name space that a name needs is declared where it is first
     /// used, so that a part of a document is well formed without the rest.
     pub fn write(&self, node: NodeId, out: &mut String) {
-        Writer { document: self, scope: Vec::new(), out }.node(node);
+        self.write_pausing(node, out, Pause(None));
+    }
+
+    /// As [`Self::write`]; pauses now and then.
+    pub fn write_pausing(&self, node: NodeId, out: &mut String, pause: Pause) {
+        let steps = Steps::new(pause);
+        Writer { document: self, scope: Vec::new(), out, steps }.node(node);
     }
 }
 
@@ -15,10 +23,12 @@ struct Writer<'d> {
     /// Declarations in scope of what is written: prefix and URI, innermost last.
     scope: Vec<(String, String)>,
     out: &'d mut String,
+    steps: Steps,
 }
 
 impl Writer<'_> {
     fn node(&mut self, node: NodeId) {
+        self.steps.step();
         let document = self.document;
         match document.kind(node) {
             NodeKind::Root => document.children(node).for_each(|child| self.node(child)),

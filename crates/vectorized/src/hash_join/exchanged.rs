@@ -377,7 +377,7 @@ impl Exchanged {
         if self.pairs.left.is_empty() {
             return Ok(Flow::More);
         }
-        fault::check_cancel(cx)?;
+        fault::batch_passed(cx)?;
         self.join(probe, batch);
         let mut live = std::mem::take(&mut self.out.selection);
         if let Some(on) = &mut probe.on {

@@ -219,7 +219,7 @@ impl<'p> Probe<'p> {
         if self.scratch.pairs.left.is_empty() {
             return Ok(Flow::More);
         }
-        fault::check_cancel(cx)?;
+        fault::batch_passed(cx)?;
         self.join(batch);
         self.scratch.pairs.clear();
         receive(cx, rows, &mut self.scratch.out)
@@ -321,7 +321,7 @@ impl<'p> Probe<'p> {
         if self.scratch.pairs.left.is_empty() {
             return Ok(Flow::More);
         }
-        fault::check_cancel(cx)?;
+        fault::batch_passed(cx)?;
         self.join(batch);
         let all = std::mem::take(&mut self.scratch.pairs);
         let tested = self.holds(&all, cx);
@@ -406,7 +406,7 @@ impl<'p> Probe<'p> {
         self.scratch.out.columns.extend((0..left).map(|_| Vector::empty()));
         self.scratch.out.columns.extend(self.table.forms());
         for part in unmatched.chunks(BATCH_ROWS) {
-            fault::check_cancel(cx)?;
+            fault::batch_passed(cx)?;
             self.scratch.out.clear();
             let (to_left, to_right) = self.scratch.out.columns.split_at_mut(left);
             to_left.iter_mut().for_each(|to| to.set_constant(Value::Null, part.len()));

@@ -72,7 +72,7 @@ impl<'p> Gather<'_, 'p> {
                         return Ok(Flow::More);
                     }
                     crew.wait(WaitType::CxConsumer, || queue.is_empty() && !crew.is_over());
-                    fault::check_cancel(cx)?;
+                    fault::batch_passed(cx)?;
                 }
             })?;
         match led {

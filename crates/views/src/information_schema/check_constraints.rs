@@ -1,15 +1,20 @@
 //! `INFORMATION_SCHEMA.CHECK_CONSTRAINTS`: CHECK constraints and their conditions.
 
+use types::Value;
+
 use ::catalog::CheckDef;
 use metadata::column::{Column, SYSNAME, col, nv, opt, rows, shape, text};
 use metadata::objects::tables;
 use metadata::{Rows, Scope, SystemView};
 
-const COLUMNS: &[Column<[String; 4]>] = &[
-    opt("CONSTRAINT_CATALOG", SYSNAME, |r| text(&r[0])),
-    opt("CONSTRAINT_SCHEMA", SYSNAME, |r| text(&r[1])),
-    col("CONSTRAINT_NAME", SYSNAME, |r| text(&r[2])),
-    opt("CHECK_CLAUSE", nv(4000), |r| text(&r[3])),
+/// Catalog, schema, name, and the condition if the reader may see it.
+type Row = ([String; 3], Option<String>);
+
+const COLUMNS: &[Column<Row>] = &[
+    opt("CONSTRAINT_CATALOG", SYSNAME, |r| text(&r.0[0])),
+    opt("CONSTRAINT_SCHEMA", SYSNAME, |r| text(&r.0[1])),
+    col("CONSTRAINT_NAME", SYSNAME, |r| text(&r.0[2])),
+    opt("CHECK_CLAUSE", nv(4000), |r| r.1.as_deref().map_or(Value::Null, text)),
 ];
 
 pub(crate) static VIEW: SystemView = SystemView {
@@ -25,7 +30,9 @@ fn read(scope: &Scope<'_>) -> Rows {
     let catalog = &scope.database.name;
     let checks = tables.iter().flat_map(|table| {
         let row = |check: &CheckDef| {
-            [catalog.clone(), table.schema.clone(), check.name.clone(), check.text.text.clone()]
+            let condition = Some(check.text.text.clone());
+            let shown = condition.filter(|_| !scope.database.withheld.contains(&table.id));
+            ([catalog.clone(), table.schema.clone(), check.name.clone()], shown)
         };
         table.checks.iter().map(row)
     });

@@ -17,7 +17,7 @@ const COLUMNS: &[Column<Row>] = &[
     col("TABLE_NAME", SYSNAME, |r| text(&r.column.table)),
     opt("COLUMN_NAME", SYSNAME, |r| text(&r.column.name)),
     opt("ORDINAL_POSITION", INT, |r| int(r.column.id)),
-    opt("COLUMN_DEFAULT", nv(4000), |r| default_text(&r.column)),
+    opt("COLUMN_DEFAULT", nv(4000), |r| default_text(r)),
     opt("IS_NULLABLE", vc(3), |r| ascii(if r.column.ty.nullable { "YES" } else { "NO" })),
     opt("DATA_TYPE", SYSNAME, |r| text(r.column.type_name())),
     opt("CHARACTER_MAXIMUM_LENGTH", INT, |r| {
@@ -66,15 +66,20 @@ fn read(scope: &Scope<'_>) -> Rows {
 struct Row {
     catalog: String,
     column: ColumnRow,
+    /// Whether the reader may see the column, and not its default.
+    withheld: bool,
 }
 
 fn items(scope: &Scope<'_>) -> Vec<Row> {
     let catalog = &scope.database.name;
     let columns = columns(scope).into_iter();
-    columns.map(|column| Row { catalog: catalog.clone(), column }).collect()
+    let withheld = |column: &ColumnRow| scope.database.withheld.contains(&column.object_id);
+    let row = |column| Row { catalog: catalog.clone(), withheld: withheld(&column), column };
+    columns.map(row).collect()
 }
 
-fn default_text(column: &ColumnRow) -> Value {
-    let default = column.definition.as_ref().and_then(|d| d.default.as_ref());
+fn default_text(row: &Row) -> Value {
+    let definition = row.column.definition.as_ref().filter(|_| !row.withheld);
+    let default = definition.and_then(|d| d.default.as_ref());
     default.map_or(Value::Null, |d| text(&d.text.text))
 }

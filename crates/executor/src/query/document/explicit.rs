@@ -118,6 +118,11 @@ impl<'f> ExplicitWriter<'f> {
         }
     }
 
+    /// Returns the bytes of the text so far.
+    pub(super) fn written(&self) -> usize {
+        self.out.len()
+    }
+
     /// Returns the whole text; NULL if there was no row.
     pub(super) fn finish(mut self) -> Value {
         if self.out.is_empty() {

@@ -66,6 +66,10 @@ impl Writer for JsonWriter<'_> {
         self.out.push('}');
     }
 
+    fn written(&self) -> usize {
+        self.out.len()
+    }
+
     fn finish(self: Box<Self>) -> String {
         let text = match self.format.without_wrapper {
             true => self.out,

@@ -14,6 +14,7 @@ use super::{Flow, Receive, Rows, run as run_node};
 use crate::Cx;
 use crate::eval::eval;
 use plan::document::{Document, DocumentFormat, ExplicitFormat, WhenEmpty};
+use plan::long::{self, Growing};
 use plan::query::OutputColumn;
 
 /// Writes one of the formats.
@@ -26,8 +27,32 @@ trait Writer {
     fn open(&mut self, level: usize, row: &Row<'_>) -> Result<()>;
     /// Closes the object or element of a level.
     fn close(&mut self, level: usize);
+    /// Returns the bytes of the text so far.
+    fn written(&self) -> usize;
     /// Returns the whole text.
     fn finish(self: Box<Self>) -> String;
+}
+
+/// The memory of a text that grows.
+#[derive(Default)]
+struct TextMemory {
+    asked: Growing,
+    before: usize,
+}
+
+impl TextMemory {
+    /// The text has this many bytes now. It grows by doubling, and is moved then.
+    fn has(&mut self, bytes: usize) -> Result<()> {
+        const TIMES: usize = 2;
+        self.asked.take(TIMES * (bytes - std::mem::replace(&mut self.before, bytes)))
+    }
+
+    /// The text has ended, and becomes a value: characters double in width, and are copied once.
+    fn end(&mut self, bytes: usize) -> Result<()> {
+        const TIMES: usize = 4;
+        self.has(bytes)?;
+        long::ask(TIMES * bytes)
+    }
 }
 
 /// The values of a row.
@@ -53,7 +78,9 @@ pub(super) fn run<'p>(
     let levels = writer.levels();
     let mut keys: Vec<Vec<u8>> = Vec::new();
     let mut values = Vec::with_capacity(output.len());
+    let mut memory = TextMemory::default();
     run_node(&document.query.root, cx, rows, &mut |cx, _| {
+        memory.has(writer.written())?;
         values.clear();
         for column in output {
             values.push(eval(&column.expr, cx)?);
@@ -76,6 +103,7 @@ pub(super) fn run<'p>(
         Value::Null
     } else {
         (0..levels).rev().for_each(|level| writer.close(level));
+        memory.end(writer.written())?;
         Value::nvarchar(&writer.finish())
     };
     hand_over(document, text, cx, rows, receive)
@@ -120,7 +148,9 @@ fn run_explicit<'p>(
     let output = &document.query.output;
     let mut writer = explicit::ExplicitWriter::new(format);
     let mut values = Vec::with_capacity(output.len());
+    let mut memory = TextMemory::default();
     run_node(&document.query.root, cx, rows, &mut |cx, _| {
+        memory.has(writer.written())?;
         values.clear();
         for column in output {
             values.push(eval(&column.expr, cx)?);
@@ -128,6 +158,7 @@ fn run_explicit<'p>(
         writer.row(&Row { values: &values, output })?;
         Ok(Flow::More)
     })?;
+    memory.end(writer.written())?;
     let text = writer.finish();
     hand_over(document, text, cx, rows, receive)
 }

@@ -165,6 +165,10 @@ impl Writer for XmlWriter<'_> {
         self.stop(&format.levels[level].element);
     }
 
+    fn written(&self) -> usize {
+        self.out.len()
+    }
+
     fn finish(self: Box<Self>) -> String {
         match &self.format.root {
             None => self.out,

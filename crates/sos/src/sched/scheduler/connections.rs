@@ -50,11 +50,18 @@ pub(super) struct Slot {
     pub(super) is_held: bool,
     /// Whether its task ran for long the last time.
     pub(super) was_long: bool,
+    /// Whether its task may be queued to run.
+    pub(super) is_queued: bool,
 }
 
 impl Slot {
     fn is_free(&self) -> bool {
         self.interrupt.is_none()
+    }
+
+    /// Whether its task is at rest, and urgent.
+    pub(super) fn is_urgent(&self) -> bool {
+        self.resting.as_ref().is_some_and(|one| one.task.is_urgent())
     }
 
     /// Whether it is the place of this connection, which has not gone.
@@ -82,6 +89,11 @@ pub(super) struct Core {
     pub(super) again: VecDeque<(Token, Ready)>,
     /// How many of `again` belong to the present round.
     pub(super) again_due: usize,
+    /// The urgent ones among the tasks to run after the events, apart so that the monitor finds them at
+    /// once. They run before the others.
+    pub(super) urgent: VecDeque<(Token, Ready)>,
+    /// How many of `urgent` belong to the present round.
+    pub(super) urgent_due: usize,
     /// Tasks whose answers are held, each with the number that has to be released; lowest first.
     pub(super) held: VecDeque<(u64, Token)>,
     /// Answers that are to leave together; `None` if the system has no io_uring.
@@ -102,6 +114,8 @@ impl Core {
             free: Vec::new(),
             again: VecDeque::new(),
             again_due: 0,
+            urgent: VecDeque::new(),
+            urgent_due: 0,
             held: VecDeque::new(),
             sends: Sends::new(),
             unsent: Vec::new(),
@@ -126,6 +140,7 @@ impl Core {
                 deadline_ns: None,
                 is_held: false,
                 was_long: false,
+                is_queued: false,
             });
         }
         let slot = &mut self.slots[index];
@@ -152,6 +167,7 @@ impl Core {
         slot.deadline_ns = None;
         slot.is_held = false;
         slot.was_long = false;
+        slot.is_queued = false;
         let resting = slot.resting.take();
         self.free.push(token.index());
         resting
@@ -205,12 +221,12 @@ impl Core {
             if let Some(slot) = self.slot(token) {
                 slot.deadline_ns = None;
             }
-            self.again.push_back((token, Ready::TIMED_OUT));
+            self.queue(token, Ready::TIMED_OUT);
         }
     }
 
     /// Whether another task is ready, as far as is known without polling.
     pub(super) fn has_ready(&self) -> bool {
-        self.events.has_next() || !self.again.is_empty()
+        self.events.has_next() || !self.again.is_empty() || !self.urgent.is_empty()
     }
 }

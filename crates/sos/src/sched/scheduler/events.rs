@@ -20,11 +20,39 @@ impl Core {
             }
         }
         // A task that asked to run again during this round waits for the next: the poller is first.
+        if self.urgent_due > 0 {
+            self.urgent_due -= 1;
+            return self.next_urgent();
+        }
         if self.again_due == 0 {
             return None;
         }
         self.again_due -= 1;
-        self.again.pop_front()
+        let next = self.again.pop_front();
+        self.leaves_queue(next)
+    }
+
+    /// Queues a task to run after the events. A task that is running gets its reasons when it has ended:
+    /// whether it is urgent is asked then.
+    pub(super) fn queue(&mut self, token: Token, reasons: Ready) {
+        let Some(slot) = self.slot(token) else { return };
+        slot.is_queued = true;
+        match slot.is_urgent() {
+            true => self.urgent.push_back((token, reasons)),
+            false => self.again.push_back((token, reasons)),
+        }
+    }
+
+    fn leaves_queue(&mut self, next: Option<(Token, Ready)>) -> Option<(Token, Ready)> {
+        if let Some(slot) = next.and_then(|(token, _)| self.slot(token)) {
+            slot.is_queued = false;
+        }
+        next
+    }
+
+    /// Makes the tasks that are queued now due in the round that begins.
+    pub(super) fn make_due(&mut self) {
+        (self.again_due, self.urgent_due) = (self.again.len(), self.urgent.len());
     }
 
     /// Asks the poller for events and begins a new round; returns how many there are.
@@ -32,24 +60,14 @@ impl Core {
         // The poller is edge-triggered: an event that is thrown away is lost.
         debug_assert!(!self.events.has_next(), "a round ends with its last event");
         poller.wait(&mut self.events, timeout);
-        self.again_due = self.again.len();
+        self.make_due();
         self.events.len()
-    }
-
-    /// Returns how many queued tasks are urgent.
-    pub(super) fn urgent(&self) -> usize {
-        self.again.iter().filter(|(token, _)| self.is_urgent(*token)).count()
     }
 
     /// Takes the first queued task that is urgent.
     pub(super) fn next_urgent(&mut self) -> Option<(Token, Ready)> {
-        let place = self.again.iter().position(|(token, _)| self.is_urgent(*token))?;
-        self.again.remove(place)
-    }
-
-    fn is_urgent(&self, token: Token) -> bool {
-        let slot = self.slots.get(token.index()).filter(|slot| slot.is_of(token));
-        slot.and_then(|slot| slot.resting.as_ref()).is_some_and(|one| one.task.is_urgent())
+        let next = self.urgent.pop_front();
+        self.leaves_queue(next)
     }
 
     /// Fetches events and queues the tasks they are for; returns how to reach those that are
@@ -59,15 +77,16 @@ impl Core {
             self.fire_timers(clock::monotonic_ns());
         }
         let interrupts = self.look_around(poller);
-        for event in self.events.by_ref() {
+        let mut events = std::mem::replace(&mut self.events, Events::with_capacity(0));
+        for event in events.by_ref() {
             let token = Token(event.token);
-            if token == Token::KICK || self.again.iter().any(|(other, _)| *other == token) {
-                // A queued task reads all that has arrived.
-                continue;
+            // A queued task reads all that has arrived.
+            if self.slot(token).is_some_and(|slot| !slot.is_queued) {
+                self.queue(token, reasons(event));
             }
-            self.again.push_back((token, reasons(event)));
         }
-        (interrupts, self.again.len())
+        self.events = events;
+        (interrupts, self.again.len() + self.urgent.len())
     }
 
     /// Fetches events if there are none left, and takes out those of tasks that are running.

@@ -68,7 +68,7 @@ impl Scheduler {
                         let Some(slot) = core.slot(token) else { return };
                         slot.resting = Some(resting);
                         let reasons = std::mem::take(&mut slot.pending).and(Ready::RELEASED);
-                        core.again.push_back((token, reasons));
+                        core.queue(token, reasons);
                     });
                 }
             }

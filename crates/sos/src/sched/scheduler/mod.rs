@@ -175,7 +175,7 @@ impl Scheduler {
         }
         // SAFETY: as above; the closure only reads and counts.
         let (urgent, may_send) =
-            unsafe { self.core.with(|core| (core.urgent(), self.may_send(core))) };
+            unsafe { self.core.with(|core| (core.urgent.len(), self.may_send(core))) };
         let is_served =
             queued > 0 && Worker::hire(self) || (urgent > 0 || may_send) && self.hire_relief();
         if !is_served {

@@ -207,8 +207,10 @@ impl Scheduler {
                     // far yet.
                     reasons = reasons.and(Ready::HANGUP);
                 }
-                if reasons != Ready::default() {
-                    core.again.push_back((token, reasons));
+                // What was queued while it ran is not among the urgent ones.
+                let is_behind = slot.is_queued && slot.is_urgent();
+                if reasons != Ready::default() || is_behind {
+                    core.queue(token, reasons);
                 }
             });
         }
@@ -267,7 +269,7 @@ impl Scheduler {
                 Mail::Adopt(connection) => self.adopt(connection),
                 // SAFETY: called by the loop, which holds the scheduler.
                 Mail::Wake(token) => unsafe {
-                    self.core.with(|core| core.again.push_back((token, Ready::WOKEN)));
+                    self.core.with(|core| core.queue(token, Ready::WOKEN));
                 },
                 // SAFETY: as above.
                 Mail::WorkItem(sent) => unsafe {
@@ -309,7 +311,7 @@ impl Scheduler {
                 if core.next_deadline().is_some() {
                     core.fire_timers(clock::monotonic_ns());
                 }
-                core.again_due = core.again.len();
+                core.make_due();
             });
         }
     }

@@ -90,7 +90,7 @@ impl Core {
         for token in late {
             let Some(slot) = self.slot(token) else { continue };
             if slot.resting.is_some() {
-                self.again.push_back((token, Ready::AGAIN));
+                self.queue(token, Ready::AGAIN);
             } else {
                 slot.pending = slot.pending.and(Ready::AGAIN);
             }

@@ -8,6 +8,7 @@ mod tests;
 use super::Collation;
 use super::weights::{Characters, Encoding, Expansion, PLAIN, Rules, to_lower};
 use crate::batch::ByteKind;
+use crate::pause::{Pause, Steps};
 use crate::{Msg, Result, Value};
 use folded::Folded;
 use long_run::LongRun;
@@ -21,6 +22,8 @@ pub struct LikePattern {
     long: Box<[LongRun]>,
     /// The form for many texts, if [`Self::prepared`] made it.
     folded: Option<Box<Folded>>,
+    /// What is called now and then while a long text is matched.
+    pause: Pause,
 }
 
 #[derive(Clone, Debug)]
@@ -59,7 +62,14 @@ impl LikePattern {
         let pattern: Vec<u32> = characters.collect();
         let tokens = compile(&pattern, escape, &weigh);
         let long = LongRun::all(&tokens);
-        Ok(Some(Self { collation, tokens, long, folded: None }))
+        Ok(Some(Self { collation, tokens, long, folded: None, pause: Pause(None) }))
+    }
+
+    /// Lets a long text pause while it is matched.
+    #[must_use]
+    pub const fn pausing(mut self, pause: Pause) -> Self {
+        self.pause = pause;
+        self
     }
 
     /// Prepares the pattern for many texts. That takes some microseconds; then a text takes a tenth
@@ -80,7 +90,11 @@ impl LikePattern {
     /// Returns whether `value` matches; `None` for NULL and for values that are not strings.
     pub fn matches(&self, value: &Value) -> Option<bool> {
         let (encoding, characters) = characters(value, self.collation)?;
-        let weigh = |code| weight(code, encoding, self.collation);
+        let (known, steps) = (Known::new(value, encoding, self.collation), Steps::new(self.pause));
+        let weigh = |code| {
+            steps.step();
+            known.weight(code)
+        };
         Some(self.matches_from(0, characters, trailing_blanks(value), &weigh))
     }
 
@@ -88,7 +102,11 @@ impl LikePattern {
     /// `None` if there is no match.
     pub fn find(&self, value: &Value) -> Option<usize> {
         let (encoding, mut text) = characters(value, self.collation)?;
-        let weigh = |code| weight(code, encoding, self.collation);
+        let (known, steps) = (Known::new(value, encoding, self.collation), Steps::new(self.pause));
+        let weigh = |code| {
+            steps.step();
+            known.weight(code)
+        };
         let blanks = trailing_blanks(value);
         let [Token::AnyRun, rest @ ..] = &*self.tokens else {
             return self.matches_from(0, text, blanks, &weigh).then_some(0);
@@ -193,7 +211,37 @@ impl Collation {
     /// for a value that is no string.
     pub fn character_weights(self, value: &Value) -> Vec<u64> {
         let Some((encoding, characters)) = characters(value, self) else { return Vec::new() };
-        characters.map(|code| weight(code, encoding, self)).collect()
+        let known = Known::new(value, encoding, self);
+        characters.map(|code| known.weight(code)).collect()
+    }
+}
+
+/// The weights of a text's characters. For a long text those of ASCII are computed once.
+struct Known {
+    ascii: Option<Box<[u64; 128]>>,
+    encoding: Encoding,
+    collation: Collation,
+}
+
+impl Known {
+    /// Bytes of a text from which on the table pays.
+    const LONG: usize = 4_096;
+
+    fn new(value: &Value, encoding: Encoding, collation: Collation) -> Self {
+        let is_long = value.string_bytes().is_some_and(|bytes| bytes.len() >= Self::LONG);
+        let ascii = is_long.then(|| {
+            let weigh = |code| weight(u32::try_from(code).unwrap_or(0), encoding, collation);
+            Box::new(std::array::from_fn(weigh))
+        });
+        Self { ascii, encoding, collation }
+    }
+
+    #[inline]
+    fn weight(&self, code: u32) -> u64 {
+        match self.ascii.as_ref().and_then(|table| table.get(code as usize)) {
+            Some(weight) => *weight,
+            None => weight(code, self.encoding, self.collation),
+        }
     }
 }
 
