@@ -14,8 +14,8 @@ use crate::code::{
     Code, Cx, Fields, Result, choice, fault, put_field, put_sized, record, split_sized,
 };
 
-/// The storage id of every shape while it is made: its storage is dropped at once. An id of its own
-/// could be that of a table whose definition is read later.
+/// The storage id of every shape while it is made: its storage is dropped at once. A free
+/// id could be that of a table whose definition is read later.
 const SHAPE: TableId = TableId(u32::MAX);
 /// Most columns of a table: those of a wide table with a column set in SQL Server.
 const COLUMNS_MAX: usize = 30_000;

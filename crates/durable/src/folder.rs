@@ -14,7 +14,7 @@
 use std::sync::Arc;
 
 use log::{DatabaseId, LogError};
-use sos::sys::{Disk, DiskLock, LockError, Open, OsDisk, SyncMethod};
+use sos::sys::{Disk, DiskLock, LockError, Open, OsDisk, SyncMethod, real_path};
 use sos::wait::WaitType;
 
 use crate::disk_counts::DiskCounts;
@@ -57,7 +57,7 @@ impl Folder {
 
     /// Returns whether a file is one of this folder, or would be among the log's or the checkpoints'.
     pub(crate) fn owns(&self, folder: &str, file: &str) -> bool {
-        let paths = (std::fs::canonicalize(&self.name), std::fs::canonicalize(folder));
+        let paths = (real_path(&self.name), real_path(folder));
         // A folder that does not exist is refused when it is opened.
         let (Ok(own), Ok(other)) = paths else { return false };
         let is_named = [LOCK, IDENTITY, NEW_IDENTITY, SYNC, LOG, CHECKPOINT].contains(&file)

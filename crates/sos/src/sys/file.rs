@@ -153,6 +153,14 @@ fn with_facts(entry: &DirEntry) -> Option<FolderEntry> {
     Some(FolderEntry { name, path, facts: PathFacts::new(&found, is_link) })
 }
 
+/// Returns the absolute path of a file or folder that exists, without links.
+///
+/// # Errors
+/// The error that the system reports.
+pub fn real_path(path: &str) -> io::Result<std::path::PathBuf> {
+    call(SysCause::FileRead, || fs::canonicalize(path))
+}
+
 /// Returns whether the path is a folder.
 #[must_use]
 pub fn is_folder(path: &str) -> bool {

@@ -31,7 +31,7 @@ pub use event::EventFd;
 pub(crate) use file::{FileReader, FileWriter, cpu_number};
 pub use file::{
     FolderEntries, FolderEntry, NewFile, RandomReader, folder_entries, folder_names, is_folder,
-    make_folder, remove_file, remove_folder,
+    make_folder, real_path, remove_file, remove_folder,
 };
 pub use forbid::forbid_calls;
 pub use host::{

@@ -117,7 +117,7 @@ impl Table {
                 Attempt::Larger(bytes) => admitted = bytes,
                 Attempt::Owned(blocker) => self.wait_behind(blocker, options)?,
                 Attempt::Held => break,
-                Attempt::Short => self.need().wait(&options.patience())?,
+                Attempt::Short => self.need().wait(options.cancel.as_deref())?,
                 Attempt::KeysChange => {
                     match self.change_keys((index, key), options, buffer, &mut change) {
                         Ok(is_changed) => return Ok(is_changed),
@@ -310,7 +310,7 @@ impl Table {
     /// Inserts a row, as an autocommit statement.
     pub fn insert_point(&self, options: &TransactionOptions, row: RowImage<'_>) -> Result<RowId> {
         if self.need().check().is_err() {
-            self.need().wait(&options.patience())?;
+            self.need().wait(options.cancel.as_deref())?;
         }
         loop {
             self.admit(logged_bytes(row))?;

@@ -24,6 +24,7 @@ mod garbage;
 mod gate;
 mod index_entries;
 mod index_set;
+mod need;
 mod operations;
 mod row_groups;
 mod snapshots;
@@ -49,6 +50,7 @@ pub(crate) use index_entries::{
     moves, remove_dead_keys,
 };
 pub(crate) use index_set::{IndexSet, Trust};
+pub(crate) use need::Need;
 pub use operations::Operations;
 pub(crate) use row_groups::BY_KEY;
 pub use row_groups::{ColumnStore, Mover};

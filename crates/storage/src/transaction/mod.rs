@@ -54,7 +54,7 @@ use crate::version::{
 
 pub(crate) use row_ref::Basis;
 pub use row_ref::{Claim, RowRef};
-pub(crate) use wait::{Need, Patience, wait_for};
+pub(crate) use wait::{Patience, wait_for};
 
 /// A point in a transaction to which its writes can be rolled back.
 #[derive(Clone, Copy, Debug)]
@@ -553,7 +553,7 @@ impl Transaction {
             return Ok(());
         }
         self.look_from_now();
-        need.wait(&self.patience)
+        need.wait(self.patience.cancel.as_deref())
     }
 
     /// Releases versions that only earlier statements could see, if this one has not read yet.

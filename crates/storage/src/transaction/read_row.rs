@@ -7,9 +7,9 @@ use crate::index::{Index, has_key};
 use crate::primitives::{Mutant, is_mutant, pin};
 use crate::row_lock::Hold;
 use crate::spec::{Isolation, Read, Result, RowLock, TableKind, WhenOwned};
-use crate::store::Table;
+use crate::store::{Need, Table};
 use crate::transaction::row_locks::hold_of;
-use crate::transaction::{Basis, Claim, Need, RowRef, Transaction};
+use crate::transaction::{Basis, Claim, RowRef, Transaction};
 use crate::version::{
     Begin, Owner, RowHead, Sight, Version, VersionKind, View, owner, versions, visible,
 };

@@ -17,7 +17,7 @@ const COLUMNS: &[Column<Row>] = &[
     col("TABLE_NAME", SYSNAME, |r| text(&r.column.table)),
     opt("COLUMN_NAME", SYSNAME, |r| text(&r.column.name)),
     opt("ORDINAL_POSITION", INT, |r| int(r.column.id)),
-    opt("COLUMN_DEFAULT", nv(4000), |r| default_text(r)),
+    opt("COLUMN_DEFAULT", nv(4000), default_text),
     opt("IS_NULLABLE", vc(3), |r| ascii(if r.column.ty.nullable { "YES" } else { "NO" })),
     opt("DATA_TYPE", SYSNAME, |r| text(r.column.type_name())),
     opt("CHARACTER_MAXIMUM_LENGTH", INT, |r| {

@@ -9,7 +9,7 @@ use crate::version::RowHead;
 
 #[derive(Default)]
 pub(super) struct FreeHeads {
-    /// By segment.
+    /// The free heads of each segment, by its number.
     heads: Vec<Vec<NonNull<RowHead>>>,
     /// A bit for each segment: whether it has any.
     marks: Vec<u64>,
@@ -45,36 +45,3 @@ impl FreeHeads {
 }
 
 const BITS: usize = u64::BITS as usize;
-
-#[cfg(all(test, not(any(loom, shuttle))))]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn heads_of_the_lowest_segment_come_first(
-            steps in prop::collection::vec(prop::option::of(0..300_usize), 0..400),
-        ) {
-            let (mut free, mut model) = (FreeHeads::default(), BTreeSet::new());
-            for (number, step) in (1_usize..).zip(steps) {
-                match step {
-                    Some(segment) => {
-                        let head = NonNull::without_provenance(number.try_into().unwrap());
-                        free.push(segment, head);
-                        model.insert((segment, head));
-                    }
-                    None => {
-                        let lowest = model.first().map(|(segment, _)| *segment);
-                        let taken = free.pop();
-                        prop_assert_eq!(taken.map(|(segment, _)| segment), lowest);
-                        prop_assert!(taken.is_none_or(|taken| model.remove(&taken)));
-                    }
-                }
-            }
-        }
-    }
-}

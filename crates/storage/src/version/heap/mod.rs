@@ -7,6 +7,8 @@
 mod free;
 mod ranges;
 mod restore;
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;
 
 use std::ptr::NonNull;
 
@@ -338,63 +340,5 @@ fn free_chain(first: *mut Version) {
         version = unsafe { place.as_ref() }.next.load(Ordering::Acquire);
         // SAFETY: only the caller can reach the chain, and each version is met once.
         unsafe { Version::free(place) };
-    }
-}
-
-#[cfg(all(test, not(any(loom, shuttle))))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn head_that_is_reused_may_have_other_keys() {
-        let heap = Heap::new();
-        let first = heap.allocate();
-        assert!(first.has_one_key());
-        let id = first.id();
-        heap.release(first);
-        let second = heap.allocate();
-        assert!(std::ptr::eq(first, second), "the only free head is taken first");
-        assert!(!second.has_one_key());
-        assert_eq!(second.id(), id);
-        assert!(heap.allocate().has_one_key());
-    }
-
-    #[test]
-    fn heads_of_a_small_table_have_a_line_each_and_those_of_a_large_one_share() {
-        let heap = Heap::new();
-        let count = SEGMENT_HEADS_MIN + SEGMENT_HEADS_MAX;
-        let lines: Vec<usize> =
-            (0..count).map(|_| std::ptr::from_ref(heap.allocate()).addr() / 64).collect();
-        let (small, large) = lines.split_at(SEGMENT_HEADS_MIN);
-        assert!(small.is_sorted_by(|a, b| a < b), "{small:?}");
-        assert!(large.chunks(LINE_HEADS).all(|heads| heads.iter().all(|line| *line == heads[0])));
-        let mut walked = Vec::new();
-        let mut position = HeapPosition::default();
-        loop {
-            let mut batch = Vec::new();
-            heap.walk(&mut position, &mut batch, 3);
-            if batch.is_empty() {
-                break;
-            }
-            walked.extend(batch.iter().map(|head| std::ptr::from_ref(*head).addr() / 64));
-        }
-        assert_eq!(walked, lines);
-    }
-
-    #[test]
-    fn segments_without_rows_are_skipped_and_the_lowest_heads_come_back_first() {
-        let heap = Heap::new();
-        let heads: Vec<&RowHead> = (0..20 * SEGMENT_HEADS_MAX).map(|_| heap.allocate()).collect();
-        let (kept, gone) = heads.split_last().unwrap();
-        gone.iter().for_each(|head| heap.release(head));
-        let mut position = HeapPosition::default();
-        let run = heap.run(&mut position, usize::MAX).unwrap();
-        assert!(run.len() <= SEGMENT_HEADS_MAX);
-        assert!(run.heads().any(|head| std::ptr::eq(head, *kept)));
-        assert!(heap.run(&mut position, 1).is_none());
-        let again = heap.allocate();
-        assert!(usize::try_from(again.id().0 & 0xffff).unwrap() < SEGMENT_HEADS_MIN);
-        let first = heap.run(&mut HeapPosition::default(), usize::MAX).unwrap();
-        assert!(first.heads().any(|head| std::ptr::eq(head, again)));
     }
 }

@@ -138,35 +138,3 @@ impl Segment {
 pub(super) fn id_of(shard: usize, number: usize) -> RowId {
     RowId((shard as u64) << SHARD_SHIFT | number as u64)
 }
-
-#[cfg(all(test, not(any(loom, shuttle))))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn row_numbers_follow_each_other_through_the_segments() {
-        let heap = Heap::new();
-        let count = 5 * SEGMENT_HEADS_MAX;
-        let ids: Vec<RowId> = (0..count).map(|_| heap.allocate().id()).collect();
-        let (shard, first) = parts_of(ids[0]);
-        assert_eq!(first, 0);
-        let segments = heap.shards.of(shard).segments();
-        let places = segments
-            .enumerate()
-            .flat_map(|(at, segment)| (0..segment.used()).map(move |slot| (at, slot)));
-        for (number, place) in places.enumerate() {
-            assert_eq!(place_of(number), place);
-            assert_eq!(ids[number], id_of(shard, number));
-            assert_eq!(first_of(place.0) + place.1, number);
-        }
-    }
-
-    #[test]
-    fn ids_that_no_heap_has_are_refused() {
-        let heap = Heap::new();
-        assert!(heap.head_at(id_of(5_000, 0)).is_none());
-        assert!(heap.head_at(RowId((1 << SHARD_SHIFT) - 1)).is_none());
-        assert!(heap.is_untouched());
-        assert!(heap.head_at(id_of(900, 70)).is_some());
-    }
-}

@@ -1,0 +1,64 @@
+//! `Need`: what memory is asked for, which decides how early it is refused.
+
+use crate::primitives::Cancel;
+use crate::spec::{Error, Result};
+
+/// What memory is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// A row that stays: rows leave a part of the memory to other work.
+    Row,
+    /// What a session needs to do its work: its own tables, copies that it reads.
+    Work,
+    /// What ends by freeing memory, as a deletion: it may take some of the reserve.
+    Removal,
+}
+
+impl Need {
+    /// Asks for memory: one load of a line that is rarely written.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if requests of this kind are refused it.
+    #[cfg(not(any(loom, shuttle)))]
+    #[inline]
+    pub(crate) fn check(self) -> Result<()> {
+        let given = match self {
+            Self::Row => sos::memory::check_rows(),
+            Self::Work => sos::memory::check(),
+            Self::Removal => sos::memory::check_reserve(),
+        };
+        given.map_err(|_| Error::OutOfMemory)
+    }
+
+    /// A model has enough memory.
+    #[cfg(any(loom, shuttle))]
+    pub(crate) fn check(self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Waits until there is memory; the collector may have to free some. The caller holds no pin,
+    /// so that what was unlinked can be freed.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if none can be freed; [`Error::Cancelled`].
+    #[cfg(not(any(loom, shuttle)))]
+    #[cold]
+    pub(crate) fn wait(self, cancel: Option<&Cancel>) -> Result<()> {
+        use sos::memory::NoRoom;
+        let bytes = match self {
+            Self::Row => usize::try_from(sos::memory::work_bytes()).unwrap_or(usize::MAX),
+            Self::Work | Self::Removal => 0,
+        };
+        match sos::memory::wait_for_room(bytes, cancel) {
+            Ok(()) => Ok(()),
+            Err(NoRoom::OverLimit) => Err(Error::OutOfMemory),
+            Err(NoRoom::Cancelled) => Err(Error::Cancelled),
+        }
+    }
+
+    /// A model has enough memory.
+    #[cfg(any(loom, shuttle))]
+    pub(crate) fn wait(self, _: Option<&Cancel>) -> Result<()> {
+        Ok(())
+    }
+}
