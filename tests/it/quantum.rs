@@ -32,13 +32,10 @@ fn long_work_without_rows_yields() {
         "DECLARE @x xml = CONCAT('<r>', REPLACE(@s, '1,', '<a/>'), '</r>'); SET @n = @x.value('count(/r/a)', 'int')",
         "SET @n = LEN(REPLACE(@s, '1', '2'))",
         "SET @n = LEN(TRANSLATE(@s, '1,', 'ab'))",
-        "SET @n = CASE WHEN @s LIKE '%2%' THEN 1 ELSE 0 END",
         "SET @n = PATINDEX('%[2-9]%', @s)",
         "SET @n = CHARINDEX('2', @s)",
         "SET @n = LEN(REVERSE(@s))",
-        "SET @n = CHECKSUM(@s)",
         "SET @n = LEN(STRING_ESCAPE(@s, 'json'))",
-        "SET @n = LEN(CONVERT(varchar(max), CONVERT(varbinary(max), @s), 2))",
         "DECLARE @x xml = CONCAT('<r>', REPLACE(LEFT(@s, 40000), '1,', '<a/>'), '</r>'); SET @x.modify('delete /r/a[2]')",
         "DECLARE @x xml = CONCAT('<r>', REPLACE(LEFT(@s, 40000), '1,', '<a/>'), '</r>'), @h int; \
          EXEC sp_xml_preparedocument @h OUTPUT, @x; SET @n = (SELECT COUNT(*) FROM OPENXML(@h, '/r'))",

@@ -139,7 +139,7 @@ fn ask_for_program(session: &SessionState, text: &str) -> types::Result<()> {
     /// Memory for each byte of a text that has many short statements.
     const TIMES: usize = 80;
     /// Programs that have less than this part of the limit are kept.
-    const PART: u64 = 8;
+    const PART: u64 = 64;
     let bytes = text.len().saturating_mul(TIMES).max(plan::long::LONG_BYTES);
     if memory::room_for(bytes).is_ok() {
         return Ok(());

@@ -31,7 +31,7 @@ const RESERVE_PART: u64 = 8;
 const RESERVE_BYTES: (u64, u64) = (8 << 20, 256 << 20);
 /// Rows leave one such part of the limit below the soft limit, within these bounds, to other work.
 const WORK_PART: u64 = 16;
-const WORK_BYTES: (u64, u64) = (4 << 20, 128 << 20);
+const WORK_BYTES: (u64, u64) = (12 << 20, 128 << 20);
 /// Memory is short within one such part of the limit below the soft limit.
 const SHORT_PART: u64 = 16;
 /// Near the soft limit the loss is measured after each such part of the limit that is taken.

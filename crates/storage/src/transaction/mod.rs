@@ -42,7 +42,7 @@ use crate::spec::{
     Bounds, Error, IndexId, Isolation, Read, Result, RowLock, Scope, SessionTag, TableId,
     TableKind, TransactionOptions,
 };
-use crate::store::{Mistake, Slot, Store, Table};
+use crate::store::{Mistake, Need, Slot, Store, Table};
 use crate::transaction::row_locks::{Holds, hold_of};
 use crate::transaction::undo::{Write, WriteKind};
 use crate::transaction::validate::{RangeRead, RowRead, validate};
@@ -554,6 +554,24 @@ impl Transaction {
         }
         self.look_from_now();
         need.wait(self.patience.cancel.as_deref())
+    }
+
+    /// Waits until there is memory to delete a row, where the reserve is used up: what was deleted
+    /// before may not have been freed yet. The caller holds no pin.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; [`Error::Cancelled`].
+    #[inline]
+    pub(crate) fn wait_for_removal(&self, pace: Pace) -> Result<()> {
+        if Need::Removal.check().is_ok() || pace == Pace::Brief {
+            return Ok(());
+        }
+        self.look_from_now();
+        match Need::Removal.wait(self.patience.cancel.as_deref()) {
+            // Something of the reserve is enough.
+            Err(Error::OutOfMemory) => Need::Removal.check(),
+            other => other,
+        }
     }
 
     /// Releases versions that only earlier statements could see, if this one has not read yet.

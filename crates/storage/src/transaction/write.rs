@@ -151,6 +151,7 @@ impl Transaction {
     /// `update` and `delete` of the returned row cannot conflict.
     pub fn claim<'t>(&'t self, row: RowRef<'t>, when_owned: WhenOwned) -> Result<Claim<'t>> {
         let state = self.writing_state()?;
+        self.wait_for_removal(state.pace)?;
         loop {
             let guard = pin();
             self.admit(row.table, &guard)?;
@@ -317,6 +318,7 @@ impl Transaction {
     pub fn delete(&self, row: RowRef<'_>) -> Result<()> {
         let _label = labelled(Label::Row);
         let state = self.writing_state()?;
+        self.wait_for_removal(state.pace)?;
         loop {
             let guard = pin();
             self.admit(row.table, &guard)?;
