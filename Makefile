@@ -139,7 +139,7 @@ models:
 
 whole:
 	CLEARWAY_WHOLE=1 cargo test -p engine --locked --lib -- differential
-	CLEARWAY_WHOLE=1 cargo test -p engine --locked --test it -- prefixes optimized_plans_give
+	CLEARWAY_WHOLE=1 cargo test -p engine --locked --test it -- prefixes optimized_plans_give what_scripts_make
 
 histories:
 	HISTORY_SECONDS=60 cargo test -p engine --locked --test it -- --nocapture histories

@@ -10,7 +10,7 @@ use engine::instance::Instance;
 use engine::session::Session;
 
 use super::backup::Data;
-use crate::client::{batch, login};
+use crate::client::{batch, is_whole, login};
 use crate::script::{blocks, check, scripts};
 
 /// Returns what is to be there after a restart: the objects, and the rows of durable tables.
@@ -24,13 +24,17 @@ fn contents(instance: &Arc<Instance>) -> BTreeSet<String> {
         }
         let durable = |id, only| is_durable(id, database.id, only);
         for table in database.tables().filter(|table| durable(table.id, table.schema_only)) {
-            let name = format!("[{}].[{}].[{}]", database.name, table.schema, table.name);
-            let name = name.replace("]]", "]");
+            let parts = [&database.name, &table.schema, &table.name].map(|part| quoted(part));
+            let name = parts.join(".");
             let rows = rows(&mut session, &name);
             contents.insert(format!("{name}: {rows}"));
         }
     }
     contents
+}
+
+fn quoted(name: &str) -> String {
+    format!("[{}]", name.replace(']', "]]"))
 }
 
 const TEMPDB: i16 = engine::catalog::table::TEMPDB;
@@ -43,8 +47,13 @@ fn rows(session: &mut Session, table: &str) -> String {
     if answer.errors.is_empty() && answer.sets == again.sets {
         return format!("{:?}", answer.sets);
     }
-    format!("{:?}", batch(session, &format!("SELECT COUNT(*) FROM {table}")).sets)
+    let answer = batch(session, &format!("SELECT COUNT(*) FROM {table}"));
+    assert!(answer.errors.is_empty(), "{table}: {:?}", answer.errors);
+    format!("{:?}", answer.sets)
 }
+
+/// One of so many scripts is tried where not all are asked for.
+const PART: usize = 3;
 
 #[test]
 fn what_scripts_make_is_there_after_a_restart() {
@@ -53,7 +62,8 @@ fn what_scripts_make_is_there_after_a_restart() {
     let mut objects = 0;
     for (number, path) in scripts().into_iter().enumerate() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if !name.contains(&only) {
+        let is_in_part = is_whole() || !only.is_empty() || number % PART == 0;
+        if !name.contains(&only) || !is_in_part {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
@@ -97,5 +107,5 @@ fn what_scripts_make_is_there_after_a_restart() {
         }
     }
     assert!(failures.is_empty(), "\n{failures}");
-    assert!(objects > 100 || !only.is_empty(), "{objects}");
+    assert!(objects > 50 || !only.is_empty(), "{objects}");
 }

@@ -55,6 +55,9 @@ pub(super) const TURN_RECEIVE: usize = 1;
 /// The part from the end of the last send to the end of the request.
 pub(super) const TURN_TAIL: usize = 2;
 
+/// An outer window of zero, which itself says that there is none.
+const NO_WINDOW: u64 = u64::MAX;
+
 /// What timed requests have measured, the present one included, in ticks on a CPU.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
@@ -66,9 +69,13 @@ pub(super) struct Samples {
     pub(super) turns: Ratio<TURN_PARTS>,
     /// The time of background work by label, which is always timed.
     pub(super) background: [Counter; Label::COUNT],
-    /// The ticks until which the present part of a long request is a timed unit; zero outside one.
+    /// The ticks until which the present part of a request is a timed unit; zero: until its end.
     window: Counter,
-    /// Running time of long requests under labels that did not change: measured, not sampled.
+    /// The value that `window` gets back when a measured stay within a timed unit ends; zero
+    /// outside such a stay, [`NO_WINDOW`] for a window of zero.
+    outer_window: Counter,
+    /// Running time under labels that are always measured, and of long requests under a label that
+    /// did not change: not sampled.
     pub(super) long: [Counter; Label::COUNT],
 }
 
@@ -541,20 +548,25 @@ impl Account {
         before
     }
 
-    /// Sets a label whose time is measured until the label changes, in a request that is not timed
-    /// too. In a timed one it is a part of the unit.
+    /// Sets a label whose time is measured until the label changes, in each request. A timed unit
+    /// goes on after it, without that time: else one timed stay would stand for 64 that were
+    /// measured.
     pub(super) fn measure_label(&self, label: u32) -> u32 {
-        if self.at() == RUNNING && !self.is_timed() {
-            // A part of a long request whose timed unit is empty: the rest of it is measured.
-            let now = self.settle();
-            self.since.publish(now);
-            self.samples.window.set(now);
-            self.timed.store(1, Ordering::Relaxed);
-            let before = self.label.load(Ordering::Relaxed);
-            self.label.store(label, Ordering::Relaxed);
-            return before;
+        if self.at() != RUNNING {
+            return self.set_label(label);
         }
-        self.set_label(label)
+        let now = self.settle();
+        self.since.publish(now);
+        let (window, outer) = (self.samples.window.get(), self.samples.outer_window.get());
+        if self.is_timed() && outer == 0 && (window == 0 || now <= window) {
+            self.samples.outer_window.set(if window == 0 { NO_WINDOW } else { window });
+        }
+        // In a request that is not timed, this is a part of a long one whose timed unit is empty.
+        self.samples.window.set(now);
+        self.timed.store(1, Ordering::Relaxed);
+        let before = self.label.load(Ordering::Relaxed);
+        self.label.store(label, Ordering::Relaxed);
+        before
     }
 
     #[cold]
@@ -564,6 +576,12 @@ impl Account {
         }
         let now = self.settle();
         self.since.publish(now);
+        let outer = self.samples.outer_window.get();
+        if outer != 0 {
+            self.samples.outer_window.set(0);
+            self.samples.window.set(if outer == NO_WINDOW { 0 } else { outer });
+            return;
+        }
         let window = self.samples.window.get();
         if window != 0 && now > window {
             // The rest of this part is split by the shares of timed units.
@@ -615,6 +633,7 @@ impl Account {
         self.since.publish(now);
         self.close_unit();
         self.samples.window.set(now + clock::duration_to_ticks(QUANTUM / LONG_UNIT_PARTS));
+        self.samples.outer_window.set(0);
         self.timed.store(1, Ordering::Relaxed);
     }
 
@@ -651,6 +670,7 @@ impl Account {
         }
         self.timed.store(u32::from(next_is_timed), Ordering::Relaxed);
         self.samples.window.set(0);
+        self.samples.outer_window.set(0);
         self.sent.store(0, Ordering::Relaxed);
         if !was_timed {
             return;
