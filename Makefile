@@ -25,6 +25,7 @@
 # make differential  10,000 statements made at random, against DuckDB, and 100,000 checks of Clearway against itself
 #                    (NoREC, TLP); SEED=N repeats a run
 # make drivers  only the tests through real drivers
+# make pgo      builds target/pgo/clearway, a server that is compiled by what a load has shown: 15 minutes
 # make touch-times  seconds from touching a file to a running binary, for each crate
 # make support  writes docs/support.md from the engine's test scripts
 # make options  writes docs/options.md from the tables of the engine's tests
@@ -56,7 +57,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-clickbench bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-tpcc race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-clickbench bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-tpcc race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling pgo
 build:
 	cargo build --release --locked
 
@@ -253,6 +254,9 @@ top-screens:
 
 top-cost: build
 	tests/top-cost.sh
+
+pgo:
+	tests/pgo.sh
 
 console-cost: build
 	tests/console-cost.py

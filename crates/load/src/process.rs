@@ -93,6 +93,15 @@ impl ServerProcess {
             .map_err(|error| format!("the server has gone: {error}"))
     }
 
+    /// Ends it in order and waits for that: it writes what it writes at its end, such as the counts
+    /// of `make pgo`. Dropping it kills it.
+    pub fn stop(mut self) -> Result<()> {
+        let asked = sys::ask_to_stop(self.child.id(), sys::Stop::Terminate);
+        asked.map_err(|error| format!("the server has gone: {error}"))?;
+        let ended = self.child.wait().map_err(|error| format!("the server: {error}"))?;
+        if ended.success() { Ok(()) } else { Err(format!("the server ended with {ended}")) }
+    }
+
     /// Returns its resident memory.
     pub fn resident_bytes(&self) -> Result<u64> {
         let bytes = sys::process_resident_bytes(self.child.id());

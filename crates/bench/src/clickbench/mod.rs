@@ -88,7 +88,9 @@ pub(crate) fn run(arguments: &ClickArguments) -> Result<ExitCode> {
         page: arguments.page.as_deref(),
         heading: HEADING,
     };
-    tour.run(&queries, (&server, DATABASE), &mut peer, found)
+    let code = tour.run(&queries, (&server, DATABASE), &mut peer, found)?;
+    server.stop()?;
+    Ok(code)
 }
 
 /// What the section of the page begins with.

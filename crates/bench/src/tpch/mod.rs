@@ -137,7 +137,9 @@ pub(crate) fn run(arguments: &TpchArguments) -> Result<ExitCode> {
         Ok(Query { name, text, ranked_by: None })
     });
     let queries: Vec<Query> = queries.collect::<Result<_>>()?;
-    tour.run(&queries, (&server, DATABASE), &mut peer, found)
+    let code = tour.run(&queries, (&server, DATABASE), &mut peer, found)?;
+    server.stop()?;
+    Ok(code)
 }
 
 /// Creates and fills the tables. Returns the number of rows, and the server's CPU time.
