@@ -315,7 +315,7 @@ proptest! {
 fn changes_are_found_behind_64_columns_and_in_short_rows() {
     let bit = ColumnType::nullable(DataType::Bit);
     for columns in [1, 7, 63, 64, 65, 130] {
-        let layout = RowLayout::new(&vec![bit.clone(); columns]);
+        let layout = RowLayout::new(&vec![bit; columns]);
         let before = vec![Value::Bit(false); columns];
         for at in [0, columns / 2, columns - 1] {
             for value in [Value::Null, Value::Bit(true)] {
