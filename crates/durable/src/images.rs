@@ -35,10 +35,9 @@ pub(crate) fn write(transaction: &mut Transaction<'_>, change: &RowChange<'_>) {
             Some(layout) => {
                 let before = layout.view(before.bytes, before.blobs);
                 let after = layout.view(after.bytes, after.blobs);
-                let changed = Changed::of(after.changed_images(before));
-                if changed.count > 0 {
-                    transaction.update(table, row, changed.iter());
-                }
+                transaction.update_of(table, row, |columns| {
+                    after.each_change(before, |ordinal, image| columns.push(ordinal, image));
+                });
             }
             None => transaction.insert(table, row, opaque(after)),
         },
@@ -51,41 +50,8 @@ pub(crate) fn write(transaction: &mut Transaction<'_>, change: &RowChange<'_>) {
     }
 }
 
-/// A column of a record: its ordinal, and its image or `None` for NULL.
-type ColumnImage<'r> = (u32, Option<&'r [u8]>);
-
-/// Changed columns of one update that need no memory of the heap.
-const CHANGED_FEW: usize = if cfg!(test) { 2 } else { 16 };
-
-/// The changed columns of a row. A record needs them twice, for its length and its content, and the
-/// comparison of two rows is the larger part of the work.
-struct Changed<'r> {
-    count: usize,
-    few: [ColumnImage<'r>; CHANGED_FEW],
-    more: Vec<ColumnImage<'r>>,
-}
-
-impl<'r> Changed<'r> {
-    fn of(columns: impl Iterator<Item = ColumnImage<'r>>) -> Self {
-        let mut changed = Self { count: 0, few: [(0, None); CHANGED_FEW], more: Vec::new() };
-        for column in columns {
-            match changed.few.get_mut(changed.count) {
-                Some(place) => *place = column,
-                None => changed.more.push(column),
-            }
-            changed.count += 1;
-        }
-        changed
-    }
-
-    fn iter(&self) -> impl Iterator<Item = ColumnImage<'r>> + Clone {
-        let few = &self.few[..self.count.min(CHANGED_FEW)];
-        few.iter().chain(&self.more).copied()
-    }
-}
-
 /// The columns of an opaque row.
-fn opaque(image: RowImage<'_>) -> impl Iterator<Item = (u32, Option<&[u8]>)> + Clone {
+fn opaque(image: RowImage<'_>) -> impl Iterator<Item = (u32, Option<&[u8]>)> {
     let blobs = (1_u32..).zip(image.blobs).map(|(ordinal, blob)| (ordinal, Some(&**blob)));
     std::iter::once((0, Some(image.bytes))).chain(blobs)
 }
@@ -117,22 +83,4 @@ pub(crate) fn assemble<'v>(
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changed_columns_come_in_their_order_however_many_there_are() {
-        let columns: Vec<ColumnImage<'_>> =
-            vec![(1, Some(b"a")), (3, None), (4, Some(b"")), (9, Some(b"z"))];
-        for count in 0..=columns.len() {
-            let expected = &columns[..count];
-            let changed = Changed::of(expected.iter().copied());
-            assert_eq!(changed.count, count);
-            assert_eq!(changed.iter().collect::<Vec<_>>(), expected);
-            assert_eq!(changed.iter().clone().count(), count, "it can be read twice");
-        }
-    }
 }

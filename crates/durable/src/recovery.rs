@@ -470,6 +470,13 @@ impl TableMaker for Tables<'_> {
     }
 }
 
+/// What a thread keeps from one range to the next: new memory costs more than reading a range into it.
+#[derive(Default)]
+struct RangeBuffers {
+    range: Vec<u8>,
+    row: RowBuffer,
+}
+
 /// Puts rows back, on several threads.
 struct Restored<'a> {
     tables: &'a HashMap<TableId, Made>,
@@ -497,7 +504,8 @@ impl<'a> Restored<'a> {
         self.progress.begin(2, ranges as u64 + groups);
         if let Some(reader) = reader {
             let keys: Vec<RangeKey> = reader.ranges().keys().copied().collect();
-            let found = self.in_parallel(keys, |key| self.range(&targets, reader, key))?;
+            let found = self
+                .in_parallel(keys, |buffers, key| self.range(&targets, (reader, key), buffers))?;
             lost.extend(found.into_iter().flatten());
         }
         if counts.changes > 0 {
@@ -506,7 +514,8 @@ impl<'a> Restored<'a> {
             self.log_ns += clock::monotonic_ns() - began_ns;
         }
         self.progress.begin(3, targets.len() as u64);
-        let counts = self.in_parallel(targets.into_values().collect(), |target: Target<'_>| {
+        let targets = targets.into_values().collect();
+        let counts = self.in_parallel(targets, |_: &mut (), target: Target<'_>| {
             target.restore.finish().map_err(|error| format!("table {}: {error}", target.id.0))
         })?;
         Ok(counts.into_iter().sum())
@@ -542,12 +551,12 @@ impl<'a> Restored<'a> {
     fn range(
         &self,
         targets: &Targets<'_>,
-        reader: &CheckpointReader,
-        key: RangeKey,
+        (reader, key): (&CheckpointReader, RangeKey),
+        buffers: &mut RangeBuffers,
     ) -> Result<Option<String>, String> {
         let Some(target) = targets.get(&TableId(key.table)) else { return Ok(None) };
-        let mut buffer = Vec::new();
-        let found = match reader.range(key, &mut buffer) {
+        let RangeBuffers { range, row } = buffers;
+        let found = match reader.range(key, range) {
             Ok(found) => found,
             Err(error) if self.settings.salvage => {
                 let RangeKey { table, part, range } = key;
@@ -556,14 +565,13 @@ impl<'a> Restored<'a> {
             }
             Err(error) => return Err(error.to_string()),
         };
-        let mut row = RowBuffer::default();
         for (id, image) in found {
             let named = |why: &dyn std::fmt::Display| {
                 format!("row {id} of part {} of table {}: {why}", key.part, key.table)
             };
-            rows::decode(image, &mut row).ok_or_else(|| named(&"its image is cut"))?;
+            rows::decode(image, row).ok_or_else(|| named(&"its image is cut"))?;
             let put =
-                target.restore.put(key.part, RowId(id), RowImage::from(&row), Source::Checkpoint);
+                target.restore.put(key.part, RowId(id), RowImage::from(&*row), Source::Checkpoint);
             if !put.map_err(|error| named(&error))? {
                 return Err(named(&"no table has such a row"));
             }
@@ -571,20 +579,20 @@ impl<'a> Restored<'a> {
         Ok(None)
     }
 
-    /// Runs `work` on each of `items`, on as many threads as there are schedulers; returns the
-    /// results in any order, or the first error.
-    fn in_parallel<T: Send, R: Send>(
+    /// Runs `work` on each of `items`, on as many threads as there are schedulers, each with buffers of
+    /// its own; returns the results in any order, or the first error.
+    fn in_parallel<T: Send, B: Default, R: Send>(
         &self,
         items: Vec<T>,
-        work: impl Fn(T) -> Result<R, String> + Sync,
+        work: impl Fn(&mut B, T) -> Result<R, String> + Sync,
     ) -> Result<Vec<R>, String> {
         let threads = self.threads.min(items.len());
         let items = SpinLock::new(SpinClass::ServerOther, items);
         let next = || items.lock().pop();
         let run = || {
-            let mut done = Vec::new();
+            let (mut buffers, mut done) = (B::default(), Vec::new());
             while let Some(item) = next() {
-                done.push(work(item)?);
+                done.push(work(&mut buffers, item)?);
                 self.progress.advance(1);
             }
             Ok(done)

@@ -21,6 +21,31 @@ pub(crate) fn push_varint(buffer: &mut Vec<u8>, mut value: u64) {
     buffer.push(value.to_le_bytes()[0]);
 }
 
+/// Puts a varint into `room` bytes that were left free at `at`. If it needs another number of bytes, what is
+/// behind it moves.
+#[inline]
+pub(crate) fn put_varint(buffer: &mut Vec<u8>, at: usize, room: usize, mut value: u64) {
+    let bytes = varint_bytes(value);
+    if bytes != room {
+        move_tail(buffer, at + room, at + bytes);
+    }
+    let place = &mut buffer[at..at + bytes];
+    for byte in place.iter_mut() {
+        *byte = value.to_le_bytes()[0] | 0x80;
+        value >>= 7;
+    }
+    place[bytes - 1] &= 0x7f;
+}
+
+/// Moves the bytes from `from` on to `to`.
+#[inline(never)]
+fn move_tail(buffer: &mut Vec<u8>, from: usize, to: usize) {
+    let (before, after) = (buffer.len(), buffer.len() - from + to);
+    buffer.resize(before.max(after), 0);
+    buffer.copy_within(from..before, to);
+    buffer.truncate(after);
+}
+
 /// Returns the little-endian number at an offset of a header.
 pub(crate) fn u32_at<const N: usize>(header: &[u8; N], at: usize) -> u32 {
     u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"))
@@ -141,7 +166,7 @@ impl<'a> Cursor<'a> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Cursor, push_varint, varint_bytes};
+    use super::{Cursor, push_varint, put_varint, varint_bytes};
 
     proptest! {
         #[test]
@@ -153,6 +178,22 @@ mod tests {
             let mut cursor = Cursor::new(&bytes, 0);
             prop_assert_eq!(cursor.varint().unwrap(), value);
             prop_assert!(cursor.is_at_end());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_varint_fits_into_any_room(
+            shift in 0_u32..64, low in any::<u64>(), room in 0_usize..4, tail in 0_usize..300,
+        ) {
+            let value = low >> shift;
+            let tail: Vec<u8> = (0..tail).map(|n| n.to_le_bytes()[0]).collect();
+            let mut bytes = [&[7, 9][..], &vec![0; room], &tail].concat();
+            put_varint(&mut bytes, 2, room, value);
+            let mut expected = vec![7, 9];
+            push_varint(&mut expected, value);
+            expected.extend(tail);
+            prop_assert_eq!(bytes, expected);
         }
     }
 

@@ -55,8 +55,8 @@ pub use commit::{
 pub use commit::{Flush, LogThread};
 pub use error::{FormatError, Problem};
 pub use record::{
-    Change, Columns, ColumnsOnce, EncodedColumns, Head, Heads, Nesting, Paused, Record, Records,
-    Row, Transaction,
+    Change, ColumnWriter, Columns, ColumnsOnce, EncodedColumns, Head, Heads, Nesting, Paused,
+    Record, Records, Row, Transaction,
 };
 pub use segment_header::{FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader};
 #[cfg(not(any(loom, shuttle)))]

@@ -6,7 +6,7 @@
 
 use std::iter;
 
-use crate::bytes::{Cursor, push_varint, varint_bytes};
+use crate::bytes::{Cursor, push_varint, put_varint, varint_bytes};
 use crate::error::{FormatError, Problem};
 
 const BEGIN: u8 = 1;
@@ -89,19 +89,40 @@ impl<'b> Transaction<'b> {
     }
 
     /// Writes a new row with all its columns: ordinals that rise, `None` for NULL.
-    pub fn insert<'v, I>(&mut self, table: u32, row: Row<'_>, columns: I)
-    where
-        I: Iterator<Item = (u32, Option<&'v [u8]>)> + Clone,
-    {
+    pub fn insert<'v>(
+        &mut self,
+        table: u32,
+        row: Row<'_>,
+        columns: impl Iterator<Item = (u32, Option<&'v [u8]>)>,
+    ) {
         self.push_columns(INSERT, table, row, columns);
     }
 
     /// Writes the columns of a row that have changed: ordinals that rise, `None` for NULL.
-    pub fn update<'v, I>(&mut self, table: u32, row: Row<'_>, columns: I)
-    where
-        I: Iterator<Item = (u32, Option<&'v [u8]>)> + Clone,
-    {
+    pub fn update<'v>(
+        &mut self,
+        table: u32,
+        row: Row<'_>,
+        columns: impl Iterator<Item = (u32, Option<&'v [u8]>)>,
+    ) {
         self.push_columns(UPDATE, table, row, columns);
+    }
+
+    /// Writes the columns of a row that have changed, as `find` finds them; no record if it finds none.
+    #[inline]
+    pub fn update_of(
+        &mut self,
+        table: u32,
+        row: Row<'_>,
+        find: impl FnOnce(&mut ColumnWriter<'_>),
+    ) {
+        let record = self.begin_columns(UPDATE, table, row);
+        let mut written = ColumnWriter::new(self.buffer);
+        find(&mut written);
+        match written.count {
+            0 => self.buffer.truncate(record.start),
+            count => self.end_columns(&record, count),
+        }
     }
 
     /// Writes that a row is gone.
@@ -132,23 +153,71 @@ impl<'b> Transaction<'b> {
         self.changes += 1;
     }
 
-    fn push_columns<'v, I>(&mut self, kind: u8, table: u32, row: Row<'_>, columns: I)
-    where
-        I: Iterator<Item = (u32, Option<&'v [u8]>)> + Clone,
-    {
-        let (mut count, mut bytes) = (0_u64, 0_usize);
-        for (step, value) in steps(columns.clone()) {
-            count += 1;
-            bytes += varint_bytes(u64::from(step)) + value_bytes(value);
-        }
-        let head = varint_bytes(u64::from(table)) + row.byte_count() + varint_bytes(count);
-        self.push_head(kind, head + bytes);
+    fn push_columns<'v>(
+        &mut self,
+        kind: u8,
+        table: u32,
+        row: Row<'_>,
+        columns: impl Iterator<Item = (u32, Option<&'v [u8]>)>,
+    ) {
+        let record = self.begin_columns(kind, table, row);
+        let mut written = ColumnWriter::new(self.buffer);
+        columns.for_each(|(ordinal, value)| written.push(ordinal, value));
+        let count = written.count;
+        self.end_columns(&record, count);
+    }
+
+    /// Begins a record with columns, whose length and count are put into their places at its end.
+    fn begin_columns(&mut self, kind: u8, table: u32, row: Row<'_>) -> OpenRecord {
+        let start = self.buffer.len();
+        self.buffer.extend_from_slice(&[kind, 0, 0]);
         push_varint(self.buffer, u64::from(table));
         row.push(self.buffer);
-        push_varint(self.buffer, count);
-        for (step, value) in steps(columns) {
-            push_column(self.buffer, step, value);
-        }
+        let count = self.buffer.len();
+        self.buffer.push(0);
+        OpenRecord { start, count }
+    }
+
+    fn end_columns(&mut self, record: &OpenRecord, count: u64) {
+        put_varint(self.buffer, record.count, COUNT_BYTES, count);
+        let length = record.start + 1;
+        let body_bytes = self.buffer.len() - length - LENGTH_BYTES;
+        put_varint(self.buffer, length, LENGTH_BYTES, body_bytes as u64);
+        self.changes += 1;
+    }
+}
+
+/// Bytes that are left free for the length and the column count of a record that is being written. Another
+/// number moves what is behind it.
+const LENGTH_BYTES: usize = 2;
+const COUNT_BYTES: usize = 1;
+
+/// A record that is being written: the places in the buffer of the record and of its column count.
+struct OpenRecord {
+    start: usize,
+    count: usize,
+}
+
+/// Writes columns as records have them.
+#[derive(Debug)]
+pub struct ColumnWriter<'b> {
+    buffer: &'b mut Vec<u8>,
+    count: u64,
+    last: u32,
+}
+
+impl<'b> ColumnWriter<'b> {
+    const fn new(buffer: &'b mut Vec<u8>) -> Self {
+        Self { buffer, count: 0, last: 0 }
+    }
+
+    /// Writes a column with a higher ordinal than the one before; `None` is NULL.
+    #[inline]
+    pub fn push(&mut self, ordinal: u32, value: Option<&[u8]>) {
+        assert!(self.count == 0 || ordinal > self.last, "the ordinals of a record rise");
+        push_column(self.buffer, ordinal - self.last, value);
+        self.last = ordinal;
+        self.count += 1;
     }
 }
 
@@ -156,23 +225,23 @@ impl<'b> Transaction<'b> {
 #[derive(Debug, Default)]
 pub struct EncodedColumns {
     count: u64,
-    last: Option<u32>,
+    last: u32,
     bytes: Vec<u8>,
 }
 
 impl EncodedColumns {
     /// Removes all columns and keeps the memory.
     pub fn clear(&mut self) {
-        (self.count, self.last) = (0, None);
+        (self.count, self.last) = (0, 0);
         self.bytes.clear();
     }
 
     /// Adds a column with a higher ordinal than the one before.
     pub fn push(&mut self, ordinal: u32, value: Option<&[u8]>) {
-        let step = self.last.map_or(ordinal, |last| ordinal - last);
-        self.last = Some(ordinal);
-        self.count += 1;
-        push_column(&mut self.bytes, step, value);
+        let Self { count, last, bytes } = self;
+        let mut columns = ColumnWriter { buffer: bytes, count: *count, last: *last };
+        columns.push(ordinal, value);
+        (*count, *last) = (columns.count, columns.last);
     }
 
     /// Returns the number of columns, and their bytes.
@@ -182,10 +251,26 @@ impl EncodedColumns {
     }
 }
 
+#[inline]
 fn push_column(buffer: &mut Vec<u8>, step: u32, value: Option<&[u8]>) {
-    push_varint(buffer, u64::from(step));
-    push_varint(buffer, value.map_or(0, |image| image.len() as u64 + 1));
-    buffer.extend_from_slice(value.unwrap_or_default());
+    let image = value.unwrap_or_default();
+    let length = image.len() as u64 + u64::from(value.is_some());
+    match (u8::try_from(step), u8::try_from(length)) {
+        // Both are varints of one byte.
+        (Ok(step @ ..0x80), Ok(length @ ..0x80)) => buffer.extend_from_slice(&[step, length]),
+        _ => {
+            push_varint(buffer, u64::from(step));
+            push_varint(buffer, length);
+        }
+    }
+    // Numbers are copied without a call.
+    if let Ok(number) = <&[u8; 8]>::try_from(image) {
+        buffer.extend_from_slice(number);
+    } else if let Ok(number) = <&[u8; 4]>::try_from(image) {
+        buffer.extend_from_slice(number);
+    } else {
+        buffer.extend_from_slice(image);
+    }
 }
 
 /// The state of a transaction whose records are not complete.
@@ -201,23 +286,6 @@ impl Drop for Transaction<'_> {
             self.buffer.truncate(self.start);
         }
     }
-}
-
-/// Turns ordinals into differences to the ordinal before.
-fn steps<'v>(
-    columns: impl Iterator<Item = (u32, Option<&'v [u8]>)>,
-) -> impl Iterator<Item = (u32, Option<&'v [u8]>)> {
-    let mut last = None;
-    columns.map(move |(ordinal, value)| {
-        let step = last.map_or(Some(ordinal), |last| ordinal.checked_sub(last));
-        let step = step.filter(|step| last.is_none() || *step > 0);
-        last = Some(ordinal);
-        (step.expect("the ordinals of a record rise"), value)
-    })
-}
-
-fn value_bytes(value: Option<&[u8]>) -> usize {
-    value.map_or(1, |image| varint_bytes(image.len() as u64 + 1) + image.len())
 }
 
 /// One record of a payload.

@@ -90,6 +90,40 @@ fn transactions() -> impl Strategy<Value = Vec<(u64, u64, Vec<Change>)>> {
     vec((any::<u64>(), any::<u64>(), vec(change(), 0..6)), 0..5)
 }
 
+#[test]
+fn a_record_has_any_length_and_any_number_of_columns() {
+    let image = vec![7; 20_000];
+    for bytes in [0, 1, 115, 116, 117, 118, 119, 120, 16_360, 16_370, 16_374, 16_380, 20_000] {
+        for count in [1_u32, 127, 128, 300] {
+            let column = |n| (n, (n > 0).then(|| image[..bytes / 100].to_vec()));
+            let last = (1_000, Some(image[..bytes].to_vec()));
+            let columns: Vec<_> = (0..count).map(column).chain([last]).collect();
+            let mut buffer = vec![9];
+            let mut transaction = Transaction::begin(&mut buffer, 1, 2);
+            transaction.insert(3, Row::Id(4), borrowed(&columns));
+            transaction.update_of(3, Row::Id(4), |_| {});
+            transaction.update_of(5, Row::Id(6), |written| {
+                borrowed(&columns).for_each(|(n, value)| written.push(n, value));
+            });
+            transaction.end();
+            let records: Result<Vec<_>, _> =
+                Records::new(&buffer[1..], Nesting::default()).collect();
+            let records = records.expect("records in their shortest form");
+            let [
+                _,
+                Record::Insert { columns: inserted, .. },
+                Record::Update { columns: updated, .. },
+                _,
+            ] = &records[..]
+            else {
+                panic!("an update that finds nothing has no record: {records:?}")
+            };
+            assert!(inserted.clone().eq(borrowed(&columns)), "{bytes} bytes, {count} columns");
+            assert!(updated.clone().eq(borrowed(&columns)), "{bytes} bytes, {count} columns");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn records_come_back(transactions in transactions()) {

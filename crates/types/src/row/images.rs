@@ -5,7 +5,7 @@
 //! wherever the row keeps them. Images are read by the version of the program that wrote them and by
 //! later ones: a change of `fixed.rs` is a change of the log's format (docs/log-format.md).
 
-use super::{Column, RowBuffer, RowLayout, RowView, Slot};
+use super::{Column, RowBuffer, RowLayout, RowView, Slot, short_end, wide_end};
 use crate::Bytes;
 
 /// Why images are not a row of a layout.
@@ -49,37 +49,88 @@ impl<'a> RowView<'a> {
         (0_u32..).zip(0..self.layout.columns.len()).map(move |(n, at)| (n, self.image(at)))
     }
 
-    /// Iterates over the columns whose image differs from that in `before`, a row of the same
-    /// layout.
-    pub fn changed_images(
-        self,
-        before: Self,
-    ) -> impl Iterator<Item = (u32, Option<&'a [u8]>)> + Clone {
-        (0_u32..)
-            .zip(&self.layout.columns)
-            .filter_map(move |(n, column)| Some((n, self.change(&before, n as usize, column)?)))
+    /// Calls `see` with each column whose image differs from that in `before`, a row of the same layout, by
+    /// rising ordinals.
+    ///
+    /// Each commit of a logged update does this. So NULL bits are read as words, and the ends of variable
+    /// values are walked once.
+    #[inline]
+    pub fn each_change(self, before: Self, mut see: impl FnMut(u32, Option<&'a [u8]>)) {
+        let (mut slots, mut slots_before) = (Slots::of(self), Slots::of(before));
+        let mut ordinal = 0;
+        for (word, columns) in self.layout.columns.chunks(NULL_BITS).enumerate() {
+            let mut nulls = self.null_word(word);
+            let mut nulls_before = before.null_word(word);
+            for column in columns {
+                let (is_null, was_null) = (nulls & 1 != 0, nulls_before & 1 != 0);
+                // A NULL has a place among the fixed columns, and an end among the variable ones.
+                let (image, is_same) = match *column {
+                    Column::Fixed(kind, at) => {
+                        let range = at..at + kind.size();
+                        let image = &self.bytes[range.clone()];
+                        (image, is_same_fixed(image, &before.bytes[range]))
+                    }
+                    Column::Variable(..) => {
+                        let (slot, slot_before) = (slots.next(), slots_before.next());
+                        (slot.as_slice(), slot.is_same(&slot_before))
+                    }
+                };
+                if is_null != was_null || (!is_null && !is_same) {
+                    see(ordinal, (!is_null).then_some(image));
+                }
+                (nulls, nulls_before) = (nulls >> 1, nulls_before >> 1);
+                ordinal += 1;
+            }
+        }
     }
 
-    /// Returns the image of a column if it differs from that in `before`. Each commit of a logged update
-    /// asks this of each column, so each part of a row is decoded once.
+    /// Returns the NULL bits of 64 columns, the first one lowest. Bits behind the last column are undefined.
     #[inline]
-    fn change(&self, before: &Self, ordinal: usize, column: &Column) -> Option<Option<&'a [u8]>> {
-        let (is_null, was_null) = (self.is_null(ordinal), before.is_null(ordinal));
-        if is_null {
-            return if was_null { None } else { Some(None) };
+    fn null_word(&self, word: usize) -> u64 {
+        let rest = &self.bytes[word * size_of::<u64>()..];
+        match rest.first_chunk() {
+            Some(bytes) => u64::from_le_bytes(*bytes),
+            None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
         }
-        let (image, is_same) = match *column {
-            Column::Fixed(kind, at) => {
-                let range = at..at + kind.size();
-                let image = &self.bytes[range.clone()];
-                (image, !was_null && is_same_fixed(image, &before.bytes[range]))
-            }
-            Column::Variable(_, index) => {
-                let slot = self.slot(index);
-                (slot.as_slice(), !was_null && slot.is_same(&before.slot(index)))
-            }
+    }
+}
+
+/// NULL bits that are read at once.
+const NULL_BITS: usize = u64::BITS as usize;
+
+/// Walks the variable values of a row.
+struct Slots<'a> {
+    /// The ends that come next.
+    ends: &'a [u8],
+    /// All values, and where the next one begins.
+    values: &'a [u8],
+    start: usize,
+    blobs: &'a [Bytes],
+    wide_ends: bool,
+}
+
+impl<'a> Slots<'a> {
+    fn of(row: RowView<'a>) -> Self {
+        let RowLayout { ends_start, variable_start, wide_ends, .. } = *row.layout;
+        let (ends, values) = (&row.bytes[ends_start..], &row.bytes[variable_start..]);
+        Self { ends, values, start: 0, blobs: row.blobs, wide_ends }
+    }
+
+    /// Returns the next value. There is one for each variable column.
+    #[inline]
+    fn next(&mut self) -> Slot<'a> {
+        let (end, is_blob) = if self.wide_ends {
+            let (end, rest) = self.ends.split_at(size_of::<u32>());
+            self.ends = rest;
+            wide_end(end)
+        } else {
+            let (end, rest) = self.ends.split_at(size_of::<u16>());
+            self.ends = rest;
+            short_end(end)
         };
-        if is_same { None } else { Some(Some(image)) }
+        let bytes = &self.values[self.start..end];
+        self.start = end;
+        if is_blob { Slot::blob(bytes, self.blobs) } else { Slot::Inline(bytes) }
     }
 }
 

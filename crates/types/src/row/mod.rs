@@ -325,11 +325,7 @@ impl<'a> RowView<'a> {
         let (end, is_blob) = self.end(index);
         let base = self.layout.variable_start;
         let bytes = &self.bytes[base + start..base + end];
-        if is_blob {
-            Slot::Blob(&self.blobs[usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))])
-        } else {
-            Slot::Inline(bytes)
-        }
+        if is_blob { Slot::blob(bytes, self.blobs) } else { Slot::Inline(bytes) }
     }
 
     /// Returns the end of a variable value, and whether it is out of line.
@@ -337,20 +333,37 @@ impl<'a> RowView<'a> {
     fn end(&self, index: usize) -> (usize, bool) {
         let ends = &self.bytes[self.layout.ends_start..];
         if self.layout.wide_ends {
-            let e = &ends[index * 4..index * 4 + 4];
-            let end = u32::from_le_bytes([e[0], e[1], e[2], e[3]]);
-            let place = usize::try_from(end & 0x7FFF_FFFF).expect("a 64-bit machine");
-            (place, end >> 31 != 0)
+            wide_end(&ends[index * 4..index * 4 + 4])
         } else {
-            let end = u16::from_le_bytes([ends[index * 2], ends[index * 2 + 1]]);
-            (usize::from(end & 0x7FFF), end >> 15 != 0)
+            short_end(&ends[index * 2..index * 2 + 2])
         }
     }
+}
+
+/// Decodes an end of 32 bits: the place, and whether the value is out of line.
+#[inline]
+fn wide_end(bytes: &[u8]) -> (usize, bool) {
+    let end = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    let place = usize::try_from(end & 0x7FFF_FFFF).expect("a 64-bit machine");
+    (place, end >> 31 != 0)
+}
+
+/// Decodes an end of 16 bits.
+#[inline]
+fn short_end(bytes: &[u8]) -> (usize, bool) {
+    let end = u16::from_le_bytes([bytes[0], bytes[1]]);
+    (usize::from(end & 0x7FFF), end >> 15 != 0)
 }
 
 impl<'a> Slot<'a> {
     fn of(bytes: &'a Bytes) -> Self {
         if bytes.len() > INLINE_BYTES_MAX { Self::Blob(bytes) } else { Self::Inline(bytes) }
+    }
+
+    /// Returns the value whose place in the row has the number of a blob.
+    #[inline]
+    fn blob(place: &[u8], blobs: &'a [Bytes]) -> Self {
+        Self::Blob(&blobs[usize::from(u16::from_le_bytes([place[0], place[1]]))])
     }
 
     fn as_slice(&self) -> &'a [u8] {

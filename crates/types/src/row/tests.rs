@@ -279,12 +279,15 @@ proptest! {
             let mut row = RowBuffer::default();
             layout.assemble(None, new.images(), &mut row).expect("all columns");
             prop_assert_eq!(&read(&layout, &row), &mixed);
-            layout.assemble(Some(old), new.changed_images(old), &mut row).expect("the changes");
+            let mut changes = Vec::new();
+            new.each_change(old, |ordinal, image| changes.push((ordinal, image)));
+            layout.assemble(Some(old), changes.iter().copied(), &mut row).expect("the changes");
             prop_assert_eq!(&read(&layout, &row), &mixed);
             // What did not change is not among the changes.
-            for (ordinal, _) in new.changed_images(old) {
+            for (ordinal, image) in changes {
                 let at = ordinal as usize;
-                prop_assert!(old.image(at) != new.image(at));
+                prop_assert_eq!(image, new.image(at));
+                prop_assert!(old.image(at) != image);
             }
         }
     }
@@ -303,6 +306,26 @@ proptest! {
             let view = layout.view(&row.bytes, &row.blobs);
             for (ordinal, image) in images {
                 prop_assert_eq!(view.image(ordinal as usize), image);
+            }
+        }
+    }
+}
+
+#[test]
+fn changes_are_found_behind_64_columns_and_in_short_rows() {
+    let bit = ColumnType::nullable(DataType::Bit);
+    for columns in [1, 7, 63, 64, 65, 130] {
+        let layout = RowLayout::new(&vec![bit; columns]);
+        let before = vec![Value::Bit(false); columns];
+        for at in [0, columns / 2, columns - 1] {
+            for value in [Value::Null, Value::Bit(true)] {
+                let mut after = before.clone();
+                after[at] = value;
+                let rows = [&before, &after].map(|values| encode(&layout, values));
+                let [old, new] = rows.each_ref().map(|row| layout.view(&row.bytes, &row.blobs));
+                let mut changes = Vec::new();
+                new.each_change(old, |ordinal, image| changes.push((ordinal as usize, image)));
+                assert_eq!(changes, [(at, new.image(at))], "{columns} columns");
             }
         }
     }
