@@ -25,6 +25,7 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
         4902 => Msg::ObjectNotFound(&create.table.to_string()).into(),
         _ => error,
     })?;
+    refuse_in_memory(&table, "CREATE INDEX")?;
     let of_columns = ::compile::shape::columnstore::is_columnstore(&create.index)
         || ::compile::shape::column_index::is_column_index(&create.index);
     if table.is_versioned() && of_columns {
@@ -136,6 +137,7 @@ fn refuse_view(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
 
 pub(crate) fn alter(alter: &ast::AlterIndex, values: &[Valued], cx: &mut Cx<'_>) -> Result<()> {
     let table = table::find(&alter.table, cx)?;
+    refuse_in_memory(&table, "ALTER INDEX")?;
     let is_columnstore = match &alter.index {
         Some(index) => table.has_columnstore(index),
         None => table.columnstore.is_some(),
@@ -231,6 +233,7 @@ pub(crate) fn drop(drop: &ast::DropIndex, cx: &mut Cx<'_>) -> Result<()> {
     }
     for ((index, name, _), options) in drop.indexes.iter().zip(all) {
         let found = table::find(name, cx).ok();
+        found.iter().try_for_each(|table| refuse_in_memory(table, "DROP INDEX"))?;
         if found.as_ref().is_some_and(|table| table.has_columnstore(index)) {
             super::columnstore::drop(name, &options, cx)?;
             continue;
@@ -315,6 +318,20 @@ pub(crate) fn drop_inline(
 }
 
 /// Checks that a table's indexes are part of its definition.
+/// Refuses what memory-optimized tables have a form of ALTER TABLE for.
+///
+/// # Errors
+/// 10794.
+fn refuse_in_memory(table: &TableDef, operation: &str) -> Result<()> {
+    match table.memory_optimized {
+        true => {
+            let with = "memory optimized tables";
+            Err(Msg::NotSupportedWith("operation", operation, with).into())
+        }
+        false => Ok(()),
+    }
+}
+
 fn check_inline(table: &TableDef, operation: &str) -> Result<()> {
     if table.memory_optimized {
         return Ok(());

@@ -127,10 +127,10 @@ type TablePlace = (i16, i32);
 
 /// The parts of the catalog that have been read.
 pub(crate) struct Reading {
-    catalog: Catalog,
+    pub(crate) catalog: Catalog,
     pub(crate) databases: BTreeMap<i16, Database>,
     /// Tables by database and id, with their parts in system versioning.
-    tables: BTreeMap<TablePlace, (Box<TableDef>, Role)>,
+    pub(crate) tables: BTreeMap<TablePlace, (Box<TableDef>, Role)>,
     counters: Vec<(CounterKey, Upto)>,
 }
 

@@ -102,6 +102,8 @@ pub struct Cx<'a> {
     pub parallel: parallel::Parallel,
     /// Results of subqueries that are run once per statement, by number.
     pub kept: Vec<Option<eval::Kept>>,
+    /// How rows are read among which the statement picks those that it changes.
+    pub(crate) picking: dml::Picking,
 }
 
 impl<'a> Cx<'a> {
@@ -142,6 +144,7 @@ impl<'a> Cx<'a> {
             cascaded: Vec::new(),
             late: Vec::new(),
             waiting: Vec::new(),
+            picking: dml::Picking::default(),
         }
     }
 }

@@ -152,6 +152,7 @@ pub fn in_transaction<T>(
     if cx.transaction.is_some() {
         return work(cx);
     }
+    cx.picking = dml::Picking::repeatable();
     let active = cx.session.transaction.active.take();
     let mut transaction = match active {
         Some(mut transaction) => {
@@ -170,12 +171,20 @@ pub fn in_transaction<T>(
     };
     if cx.session.transaction.count > 0 {
         let savepoint = transaction.savepoint();
-        let (left, done) = run_whole(transaction, cx, work);
-        let Some(left) = left else { return done };
-        transaction = left;
-        if done.is_err() && !transaction.is_doomed() {
-            transaction.rollback_to(savepoint);
-        }
+        let done = loop {
+            let (left, done) = run_whole(transaction, cx, work);
+            let Some(left) = left else { return done };
+            transaction = left;
+            if done.is_err() && !transaction.is_doomed() {
+                transaction.rollback_to(savepoint);
+            }
+            if cx.fault != Some(StorageError::Restart) || !cx.picking.lose() {
+                break done;
+            }
+            transaction.next_statement();
+            begin_again(cx)?;
+        };
+        cx.picking = dml::Picking::default();
         transaction.rest();
         cx.session.transaction.doomed |= transaction.is_doomed();
         cx.session.transaction.active = Some(transaction);
@@ -206,11 +215,18 @@ pub fn in_transaction<T>(
             }
         };
         debug_assert!(restart, "only a restart goes round");
-        cx.fault = None;
-        cx.session.transaction.time = None;
-        fault::check_cancel(cx)?;
-        cx.frame.variables.clone_from(&cx.scratch.variables);
+        cx.picking.lose();
+        begin_again(cx)?;
     }
+}
+
+/// Makes the statement's state what it was before it began.
+fn begin_again(cx: &mut Cx<'_>) -> Result<()> {
+    cx.fault = None;
+    cx.session.transaction.time = None;
+    fault::check_cancel(cx)?;
+    cx.frame.variables.clone_from(&cx.scratch.variables);
+    Ok(())
 }
 
 /// Runs `work`, then the checks that need all changed rows, then the triggers. A trigger may end
@@ -309,6 +325,7 @@ fn lend<T>(
         cascaded: Vec::new(),
         late: std::mem::take(&mut cx.late),
         waiting: Vec::new(),
+        picking: cx.picking,
     };
     let done = work(&mut inner);
     let Cx {
@@ -326,6 +343,7 @@ fn lend<T>(
         cascaded,
         late,
         waiting,
+        picking,
         ..
     } = inner;
     cx.pending = trigger::in_order(cascaded, pending);
@@ -341,6 +359,7 @@ fn lend<T>(
     cx.source = source;
     cx.profile = profile;
     cx.work_tables = work_tables;
+    cx.picking = picking;
     done
 }
 

@@ -141,9 +141,9 @@ pub(crate) fn with_hints(
     source: usize,
 ) -> Node {
     let mut registers = sources[source].columns.iter().map(|c| c.register);
-    let Some(register) = registers.find(|r| scan_of(&node, *r).is_some()) else {
-        return node;
-    };
+    let named = registers.find(|r| scan_of(&node, *r).is_some());
+    let only = || Some(only_scan(&node, sources)?.columns.first()?.1);
+    let Some(register) = named.or_else(only) else { return node };
     change_scan(&mut node, register, false, &mut |scan, picked| {
         scan.hints.target = true;
         scan.hints.picked = picked;
@@ -191,15 +191,35 @@ pub(crate) fn base_of(
         }
         // The first column may be computed when read, and so be missing from the scan.
         let Some(&(ordinal, first)) = scan.columns.first() else { continue };
-        let old = Register(first.0 - u32::from(ordinal));
-        found = Some(Base {
-            table: scan.table.clone(),
-            definition: Arc::clone(table_of(&scan.table)),
-            row: scan.row,
-            old,
-        });
+        found = Some(base_behind(scan, ordinal, first));
+    }
+    if found.is_none()
+        && column.is_none()
+        && let Some(scan) = only_scan(node, &binder.level.sources)
+        && let Some(&(ordinal, first)) = scan.columns.first()
+    {
+        return Ok(base_behind(scan, ordinal, first));
     }
     found.ok_or_else(|| Msg::ViewMultipleTables(&source.alias).into())
+}
+
+fn base_behind(scan: &Scan, ordinal: u16, first: Register) -> Base {
+    Base {
+        table: scan.table.clone(),
+        definition: Arc::clone(table_of(&scan.table)),
+        row: scan.row,
+        old: Register(first.0 - u32::from(ordinal)),
+    }
+}
+
+/// Returns the scan behind the only source, whose columns may all be computed: rows that
+/// `ROW_NUMBER()` numbers are deleted by their number.
+fn only_scan<'n>(node: &'n Node, sources: &[Source]) -> Option<&'n Scan> {
+    match node {
+        _ if sources.len() != 1 => None,
+        Node::Scan(scan) => Some(scan),
+        _ => only_scan(children::passed(node)?, sources),
+    }
 }
 
 /// Checks the permission for changing the table behind a CTE or derived table, which was not

@@ -88,6 +88,8 @@ fn consumers_of_a_queue_get_a_row_each() {
         "WITH c AS (SELECT TOP (1) * FROM t WHERE gone = 0 ORDER BY n, id) MERGE c USING (VALUES (0)) v (n) \
          ON v.n = c.n WHEN MATCHED THEN UPDATE SET gone = 1;",
         "BEGIN TRAN; WITH c AS (SELECT TOP (1) * FROM t ORDER BY n, id) DELETE c; COMMIT",
+        "BEGIN TRAN; DECLARE @a int = 5; WITH c AS (SELECT TOP (1) * FROM t WHERE gone = 0 ORDER BY n, id) \
+         UPDATE c SET gone = 1, @a += 1; COMMIT; IF @a <> 6 THROW 50001, 'not once', 1",
     ];
     for (options, sql) in ["", MEMORY].into_iter().flat_map(|o| picks.map(|sql| (o, sql))) {
         if options == MEMORY && sql.starts_with("BEGIN TRAN") {
@@ -104,6 +106,52 @@ fn consumers_of_a_queue_get_a_row_each() {
         let left = sets(&mut session, "SELECT COUNT(*) FROM t WHERE gone = 0");
         assert_eq!(left, [[["0"]]], "{options} {sql}");
     }
+}
+
+/// Of the rows among which a window function or a sort picks, a statement holds those that it
+/// changes: another session changes the others at once.
+#[test]
+fn rows_that_are_not_picked_stay_free() {
+    let picks = [
+        "WITH d AS (SELECT ROW_NUMBER() OVER (PARTITION BY n ORDER BY id) r FROM t) DELETE d WHERE r = 2",
+        "WITH d AS (SELECT TOP (1) * FROM t ORDER BY n, id DESC) UPDATE d SET gone = 2",
+        "WITH d AS (SELECT TOP (1) * FROM t ORDER BY n, id DESC) MERGE d USING (VALUES (7)) v (n) \
+         ON v.n = d.n WHEN MATCHED THEN DELETE;",
+    ];
+    for sql in picks {
+        let (instance, mut first) = with_table("");
+        run(&mut first, "DELETE t; INSERT t VALUES (1, 7, 0), (2, 8, 0), (3, 7, 0), (4, 9, 0)");
+        run(
+            &mut first,
+            &format!("BEGIN TRAN; {sql}; IF @@ROWCOUNT <> 1 THROW 50001, 'not one', 1"),
+        );
+        let mut second = login(&instance);
+        run(&mut second, "USE d; SET LOCK_TIMEOUT 0; UPDATE t SET gone = 1 WHERE id <> 3");
+        let answer = batch(&mut second, "UPDATE t SET gone = 1 WHERE id = 3");
+        assert_eq!(answer.errors[0].number, 1222, "{sql}");
+        run(&mut first, "COMMIT");
+    }
+}
+
+/// Statements that pick rows in opposite orders wait for each other, but none is a victim: it has
+/// only its own work to do again.
+#[test]
+fn consumers_from_both_ends_of_a_queue_meet() {
+    const EACH: usize = 20;
+    let (instance, mut session) = with_table("");
+    let fill = format!(
+        "DELETE t; INSERT t SELECT value, value % 3 * 0, 0 FROM GENERATE_SERIES(1, {})",
+        THREADS * EACH * 3
+    );
+    run(&mut session, &fill);
+    let sql: Vec<String> = (0..THREADS)
+        .map(|i| {
+            let order = if i % 2 == 0 { "n, id" } else { "n, id DESC" };
+            format!("WITH c AS (SELECT TOP (3) * FROM t ORDER BY {order}) DELETE c")
+        })
+        .collect();
+    storm_of(&instance, &sql, EACH);
+    assert_eq!(sets(&mut session, "SELECT COUNT(*) FROM t"), [[["0"]]]);
 }
 
 #[test]

@@ -11,8 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use definitions::{Entries, Entry, NewTable, StoreMaker, TableMaker};
+use engine::catalog::name::Name;
 use engine::catalog::{
-    Catalog, CounterKey, CounterLog, Database, ModuleDef, Object, TableDef, TableRows, Upto,
+    Catalog, CounterKey, CounterLog, Database, ModuleDef, Object, Schema, TableDef, TableRows, Upto,
 };
 use engine::event::registry::NAMES;
 use engine::instance::Instance;
@@ -334,6 +335,53 @@ fn changes_that_a_start_could_not_read_are_refused() {
         refused += usize::from(half.is_err());
     }
     assert!(refused > 50, "{refused}");
+}
+
+/// A change is compared with what the catalog has besides it: names that entries share, and the two
+/// tables of a system-versioned pair.
+#[test]
+fn changes_that_do_not_fit_the_rest_are_refused() {
+    let instance = instance();
+    let mut session = login(&instance);
+    for sql in [
+        "CREATE DATABASE fit",
+        "USE fit",
+        "CREATE SCHEMA a",
+        "CREATE TYPE word FROM nvarchar(9)",
+        "CREATE TABLE t (id int PRIMARY KEY, s datetime2 GENERATED ALWAYS AS ROW START, e datetime2 GENERATED ALWAYS \
+         AS ROW END, PERIOD FOR SYSTEM_TIME (s, e)) WITH (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.h))",
+    ] {
+        let answer = batch(&mut session, sql);
+        assert!(answer.errors.is_empty(), "{:?}", answer.errors);
+    }
+    let dbo = |name: &str| (Name::new("dbo"), Name::new(name));
+    let changes: [(&str, &dyn Fn(&mut Database)); 4] = [
+        ("schema", &|database| {
+            let known = database.schemas[&Name::new("a")].clone();
+            database.schemas.insert(Name::new("b"), Schema { id: 900, ..known });
+        }),
+        ("principal", &|database| {
+            let mut copy = (*database.principals[&Name::new("guest")]).clone();
+            copy.id = 900;
+            database.principals.insert(Name::new("b"), Arc::new(copy));
+        }),
+        ("type", &|database| {
+            let mut copy = (*database.types[&dbo("word")]).clone();
+            copy.id = 900;
+            database.types.insert(dbo("b"), Arc::new(copy));
+        }),
+        ("history", &|database| {
+            database.objects.remove(&dbo("h"));
+        }),
+    ];
+    let base = instance.catalog.load();
+    for (what, change) in changes {
+        let mut next = Catalog::clone(&base);
+        change(Arc::make_mut(next.databases.get_mut(&Name::new("fit")).unwrap()));
+        let entries = definitions::diff(&base, &next);
+        assert_eq!(entries.len(), 1, "{what}");
+        assert!(definitions::check(&entries, &next, &NAMES).is_err(), "{what}");
+    }
 }
 
 /// Damaged entries are errors that name the entry, or other definitions; never a panic.

@@ -101,7 +101,7 @@ fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
     let private = Private::begin(&delete.target, cx);
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction: main, tables: &tables, current: smallvec::SmallVec::new() };
-    let mut target = Target::new(&delete.root, delete.row);
+    let mut target = Target::new(&delete.root, delete.row, cx);
     let instead = trigger::is_instead(&delete.output, cx);
     let mut count = 0;
     run(&delete.root, cx, &mut rows, &mut |cx, rows| {

@@ -42,7 +42,7 @@ fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result
     let private = Private::begin(&merge.target, cx);
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction: main, tables: &tables, current: SmallVec::new() };
-    let mut target = Target::new(&merge.root, merge.row);
+    let mut target = Target::new(&merge.root, merge.row, cx);
     let mut changed = hashbrown::HashSet::new();
     let mut deferred = Deferred::new(cx);
     let mut count = 0;

@@ -4,6 +4,7 @@
 //! - `waiting.rs` follows the foreign keys that refer to changed keys, at the statement's end;
 //! - `deferred.rs` keeps rows whose new keys are taken until the statement has changed all others;
 //! - `version.rs` keeps the earlier versions of rows of system-versioned tables;
+//! - `picking.rs` decides how rows are read among which TOP or a window function picks;
 //! - `output.rs` collects OUTPUT rows, which are delivered when the statement has succeeded.
 
 mod deferred;
@@ -13,6 +14,7 @@ mod insert;
 mod instead;
 mod merge;
 mod output;
+mod picking;
 mod reference;
 mod update;
 mod version;
@@ -25,6 +27,7 @@ pub use insert::Loader;
 pub use insert::{insert_rows, run_insert};
 pub(crate) use instead::run_instead;
 pub(crate) use merge::run_merge;
+pub(crate) use picking::Picking;
 pub(crate) use reference::{Late, check_late};
 pub(crate) use update::run_update;
 pub(crate) use waiting::{Waiting, check_all, follow_actions};

@@ -1,7 +1,7 @@
 //! UPDATE: claims each qualifying row, applies the SET list to its newest version, and replaces it.
 
 use hashbrown::HashSet;
-use storage::{Claim, Decision, RowImage, RowRef};
+use storage::{Claim, Decision, Error as StorageError, RowImage, RowRef};
 use types::row::RowBuffer;
 use types::{Error, Msg, Result, Value};
 
@@ -175,7 +175,7 @@ fn run_rows(update: &Update, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
     let private = Private::begin(&update.target, cx);
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction: main, tables: &tables, current: smallvec::SmallVec::new() };
-    let mut target = Target::new(&update.root, update.row);
+    let mut target = Target::new(&update.root, update.row, cx);
     let mut deferred = Deferred::new(cx);
     let instead = trigger::is_instead(&update.output, cx);
     let mut count = 0;
@@ -244,9 +244,15 @@ pub(super) struct Target<'s> {
 }
 
 impl<'s> Target<'s> {
-    pub(super) fn new(root: &'s Node, row: u32) -> Self {
+    pub(super) fn new(root: &'s Node, row: u32, cx: &mut Cx<'_>) -> Self {
+        let scan = scan_with(root, row);
+        cx.picking.decide(root, scan);
+        if cx.picking.reads() {
+            // An autocommit statement has kept them already.
+            cx.scratch.variables.clone_from(&cx.frame.variables);
+        }
         let seen = (!matches!(root, Node::Scan(_))).then(HashSet::new);
-        Self { scan: scan_with(root, row), seen, taker: Taker::default() }
+        Self { scan, seen, taker: Taker::default() }
     }
 
     /// Claims a row for a change; `None` if it was deleted, no longer qualifies, or was changed by
@@ -277,11 +283,15 @@ impl<'s> Target<'s> {
             }
         };
         // A table without row locks may have lost what was picked; the statement picks again.
-        let row = if hints.picked && cx.session.transaction.count == 0 { row.fixed() } else { row };
-        let claimed = transaction.claim(row, when_owned(hints)).map_err(|e| fault::raise(cx, e))?;
-        let row = match claimed {
-            Claim::Current(row) => row,
-            Claim::Changed(row) => {
+        let is_fixed = hints.picked && cx.session.transaction.count == 0 && !cx.picking.reads();
+        let row = if is_fixed { row.fixed() } else { row };
+        let row = match transaction.claim(row, when_owned(hints)) {
+            Ok(Claim::Current(row)) => row,
+            // It waits for others in the order in which it picks, they in theirs.
+            Err(StorageError::Deadlock) if may_give_way(cx) => return Err(lost(cx)),
+            Err(error) => return Err(fault::raise(cx, error)),
+            Ok(_) if cx.picking.reads() => return Err(lost(cx)),
+            Ok(Claim::Changed(row)) => {
                 let Some(scan) = self.scan else { return Ok(None) };
                 load(&scan.columns, table, row.image(), &mut cx.registers);
                 let still = match &scan.predicate {
@@ -293,13 +303,23 @@ impl<'s> Target<'s> {
                 }
                 row
             }
-            Claim::Gone | Claim::Skipped => return Ok(None),
+            Ok(Claim::Gone | Claim::Skipped) => return Ok(None),
         };
         if let Some(seen) = &mut self.seen {
             seen.insert(current.id());
         }
         Ok(Some(row))
     }
+}
+
+/// Returns the error that makes the statement begin again.
+fn lost(cx: &mut Cx<'_>) -> Error {
+    fault::raise(cx, StorageError::Restart)
+}
+
+/// Returns whether a statement that loses a deadlock begins again: then it owns nothing.
+fn may_give_way(cx: &Cx<'_>) -> bool {
+    cx.picking.reads() && cx.session.transaction.count == 0
 }
 
 /// Finds the scan that has a row number.

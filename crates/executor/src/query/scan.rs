@@ -35,7 +35,8 @@ pub(super) fn run<'p>(
     let _label = ledger::labelled(Label::Scan);
     let definition = table_of(&scan.table);
     let read = read_mode(definition, scan.hints, cx)?;
-    let read = Read { lock: late_lock(scan, read).map_or(read.lock, |(first, _)| first), ..read };
+    let late = late_lock(scan, read, cx);
+    let read = Read { lock: late.map_or(read.lock, |(first, _)| first), ..read };
     hold_whole(scan, cx, rows)?;
     let table = data_of(scan, rows);
     if let Access::Points { index, .. } = &scan.access {
@@ -247,10 +248,10 @@ fn one<'p>(
 /// Returns how a scan with a lock hint first reads its rows, if it locks only those that satisfy
 /// its predicate: a reader of a queue must not lock the messages that other sessions process. SQL
 /// Server does the same below SERIALIZABLE.
-fn late_lock(scan: &Scan, read: Read) -> Option<(RowLock, WhenOwned)> {
+fn late_lock(scan: &Scan, read: Read, cx: &Cx<'_>) -> Option<(RowLock, WhenOwned)> {
     // XLOCK conflicts with readers too: it is taken on every row that is read.
     let RowLock::Update(when_owned) = read.lock else { return None };
-    let whole = scan.residual.is_none() && !is_picked(scan);
+    let whole = scan.residual.is_none() && !is_picked(scan, cx);
     if whole || read.isolation > Isolation::Snapshot {
         return None;
     }
@@ -259,8 +260,8 @@ fn late_lock(scan: &Scan, read: Read) -> Option<(RowLock, WhenOwned)> {
 }
 
 /// Returns whether the rows are claimed for the statement alone, since it picks among them.
-fn is_picked(scan: &Scan) -> bool {
-    scan.hints.picked && !scan.hints.exclusive
+fn is_picked(scan: &Scan, cx: &Cx<'_>) -> bool {
+    scan.hints.picked && !scan.hints.exclusive && !cx.picking.reads()
 }
 
 /// Locks a row that satisfies the predicate; `None` if it was deleted, or no longer satisfies it.
@@ -271,11 +272,11 @@ fn take_late<'p>(
     cx: &mut Cx<'_>,
     rows: &Rows<'p>,
 ) -> Result<Option<RowRef<'p>>> {
-    if !scan.hints.exclusive && !is_picked(scan) {
+    if !scan.hints.exclusive && !is_picked(scan, cx) {
         return Ok(Some(row));
     }
     let read = read_mode(definition, scan.hints, cx)?;
-    let Some((_, when_owned)) = late_lock(scan, read) else { return Ok(Some(row)) };
+    let Some((_, when_owned)) = late_lock(scan, read, cx) else { return Ok(Some(row)) };
     if scan.hints.exclusive && when_owned != WhenOwned::Skip {
         rows.transaction.keep_locks();
     }
@@ -637,7 +638,9 @@ pub fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Read
         ScanHints { target: true, .. } if is_locking => RowLock::Update(when),
         // As SQL Server does: what is picked stays the statement's until it is changed.
         ScanHints { picked: true, .. }
-            if isolation != Isolation::Snapshot && table.columnstore.is_none() =>
+            if isolation != Isolation::Snapshot
+                && table.columnstore.is_none()
+                && !cx.picking.reads() =>
         {
             RowLock::Update(when)
         }
