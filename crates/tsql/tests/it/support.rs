@@ -80,7 +80,7 @@ fn value(expr: &Expr) -> String {
         ExprKind::Unary { op, operand } => {
             let op = match op {
                 UnaryOp::Minus => '-',
-                UnaryOp::Plus => '+',
+                UnaryOp::Plus => "+",
                 UnaryOp::BitNot => '~',
             };
             format!("({op}{})", value(operand))
@@ -95,16 +95,17 @@ fn value(expr: &Expr) -> String {
     }
 }
 
-fn arithmetic(op: ArithmeticOp) -> char {
+fn arithmetic(op: ArithmeticOp) -> &'static str {
     match op {
-        ArithmeticOp::Multiply => '*',
-        ArithmeticOp::Divide => '/',
-        ArithmeticOp::Modulo => '%',
+        ArithmeticOp::Multiply => "*",
+        ArithmeticOp::Divide => "/",
+        ArithmeticOp::Modulo => "%",
         ArithmeticOp::Add => '+',
-        ArithmeticOp::Subtract => '-',
-        ArithmeticOp::BitAnd => '&',
-        ArithmeticOp::BitXor => '^',
-        ArithmeticOp::BitOr => '|',
+        ArithmeticOp::Subtract => "-",
+        ArithmeticOp::BitAnd => "&",
+        ArithmeticOp::BitXor => "^",
+        ArithmeticOp::BitOr => "|",
+        ArithmeticOp::Concatenate => "||",
     }
 }
 
