@@ -80,7 +80,7 @@ fn value(expr: &Expr) -> String {
         ExprKind::Unary { op, operand } => {
             let op = match op {
                 UnaryOp::Minus => '-',
-                UnaryOp::Plus => "+",
+                UnaryOp::Plus => '+',
                 UnaryOp::BitNot => '~',
             };
             format!("({op}{})", value(operand))
@@ -100,7 +100,7 @@ fn arithmetic(op: ArithmeticOp) -> &'static str {
         ArithmeticOp::Multiply => "*",
         ArithmeticOp::Divide => "/",
         ArithmeticOp::Modulo => "%",
-        ArithmeticOp::Add => '+',
+        ArithmeticOp::Add => "+",
         ArithmeticOp::Subtract => "-",
         ArithmeticOp::BitAnd => "&",
         ArithmeticOp::BitXor => "^",
