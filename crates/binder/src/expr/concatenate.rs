@@ -18,6 +18,7 @@ const SCALAR_UNITS_MAX: u16 = 41;
 ///
 /// # Errors
 /// 402 for types that do not become strings or bytes.
+#[inline(never)]
 pub(super) fn bind(left: Expr, right: Expr) -> Result<Expr> {
     let text = ColumnType::nullable(DataType::VarChar(Length::Limited(1)));
     let (left, right) = match left.is_null_literal() && right.is_null_literal() {

@@ -164,6 +164,7 @@ fn bind_chain(
 ///
 /// # Errors
 /// 8117 and 402 for types that the operator does not accept.
+#[inline(never)]
 pub fn operate(op: ast::ArithmeticOp, left: Expr, right: Expr, meaning: Meaning) -> Result<Expr> {
     let op = match op {
         ast::ArithmeticOp::Multiply => BinaryOp::Multiply,
@@ -183,6 +184,7 @@ pub fn operate(op: ast::ArithmeticOp, left: Expr, right: Expr, meaning: Meaning)
 ///
 /// # Errors
 /// 8117 and 402 for types that the operator does not accept.
+#[inline(never)]
 fn arithmetic(op: BinaryOp, left: Expr, right: Expr, meaning: Meaning) -> Result<Expr> {
     let collation = convert::common_collation(&left, &right, "add")?;
     let (left, right) = adopt_null_types(left, right);

@@ -25,6 +25,7 @@ pub(super) fn require_entry(binder: &Binder<'_>, database: &Database) -> Result<
 ///
 /// # Errors
 /// 7202: there are no linked servers, and the name is not this server's own.
+#[inline(never)]
 pub(super) fn check_local(binder: &Binder<'_>, name: &ObjectName) -> Result<()> {
     match &name.server {
         Some(server) if !server.is(binder.server) => Err(Msg::LinkedServerNotFound(server).into()),
