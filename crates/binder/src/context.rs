@@ -19,6 +19,8 @@ pub(crate) type FindTable<'s> = dyn Fn(&str) -> Option<Arc<TableDef>> + 's;
 pub struct BinderContext<'s> {
     /// Snapshot of the catalog.
     pub catalog: Arc<Catalog>,
+    /// This server's name: a name of four parts that begins with it is a local one.
+    pub server: &'s str,
     /// Name of the current database.
     pub database: &'s str,
     /// Permissions of the principal; `None` if they need no check.
@@ -48,6 +50,7 @@ impl BinderContext<'_> {
     pub fn binder(&self) -> Binder<'_> {
         let surroundings = Surroundings {
             catalog: &self.catalog,
+            server: self.server,
             database: self.database,
             options: self.options,
             meaning: self.options.meaning(),
@@ -70,6 +73,7 @@ impl BinderContext<'_> {
 /// What every binder borrows, whatever it binds.
 struct Surroundings<'a> {
     catalog: &'a Arc<Catalog>,
+    server: &'a str,
     database: &'a str,
     options: &'a Options,
     meaning: Meaning,
@@ -84,6 +88,7 @@ impl<'a> Binder<'a> {
     fn new(of: Surroundings<'a>) -> Self {
         Self {
             catalog: of.catalog,
+            server: of.server,
             database: of.database,
             rights: None,
             chain: None,
@@ -129,6 +134,7 @@ impl<'a> Binder<'a> {
     pub fn child(&self) -> Binder<'_> {
         let surroundings = Surroundings {
             catalog: self.catalog,
+            server: self.server,
             database: self.database,
             options: self.options,
             meaning: self.meaning,

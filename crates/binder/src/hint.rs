@@ -51,7 +51,8 @@ pub const QUERY_HINTS: &[(&str, Operand, Effect)] = &[
     ("IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX", Operand::None, Effect::Advice),
     ("KEEP PLAN", Operand::None, Effect::Advice),
     ("KEEPFIXED PLAN", Operand::None, Effect::Advice),
-    ("LABEL", Operand::Text, Effect::Refused),
+    // A name for the views of Azure Synapse; SQL Server has no place that shows it.
+    ("LABEL", Operand::Text, Effect::Advice),
     ("LOOP JOIN", Operand::None, Effect::Acts),
     ("MAXDOP", Operand::Number, Effect::Acts),
     ("MAXRECURSION", Operand::Number, Effect::Acts),

@@ -55,6 +55,8 @@ const TALL_BYTES: usize = 64 * depth::EXPR_BYTES;
 pub struct Binder<'a> {
     /// Snapshot of the catalog.
     pub catalog: &'a Arc<Catalog>,
+    /// This server's name.
+    pub(crate) server: &'a str,
     /// Name of the current database.
     pub database: &'a str,
     /// Permissions of the principal; `None` if they need no check.

@@ -71,6 +71,7 @@ pub fn checked_context<'s>(session: &'s SessionState, database: &'s str) -> Bind
 pub fn bare_context<'s>(session: &'s SessionState, database: &'s str) -> BinderContext<'s> {
     BinderContext {
         catalog: Arc::clone(&session.catalog),
+        server: &session.instance.config.server_name,
         database,
         rights: None,
         chain: None,

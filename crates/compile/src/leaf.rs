@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use tsql::ast::AssignOp;
-use types::type_rules::BinaryOp;
 use types::{Error, Mode, Result};
 
 use ::binder::Binder;
-use ::binder::expr::{arithmetic, assign, bind_condition, bind_expr, check_not_null, convert_to};
+use ::binder::expr::{assign, bind_condition, bind_expr, check_not_null, convert_to};
+use ::binder::query::compound;
 use ::plan::expr::{Expr, ExprKind, Slot};
 use ::plan::program::{Leaf, LeafAst, Program};
 use ::plan::statement::{Bound, Scalar};
@@ -93,17 +93,6 @@ pub fn assignment(
     value: Expr,
     meaning: Meaning,
 ) -> Result<Expr> {
-    let op = match op {
-        AssignOp::Assign => return assign(value, &ty, Mode::Implicit),
-        AssignOp::Add => BinaryOp::Add,
-        AssignOp::Subtract => BinaryOp::Subtract,
-        AssignOp::Multiply => BinaryOp::Multiply,
-        AssignOp::Divide => BinaryOp::Divide,
-        AssignOp::Modulo => BinaryOp::Modulo,
-        AssignOp::BitAnd => BinaryOp::BitAnd,
-        AssignOp::BitXor => BinaryOp::BitXor,
-        AssignOp::BitOr => BinaryOp::BitOr,
-    };
     let old = Expr::new(ExprKind::Variable(slot), ty);
-    assign(arithmetic(op, old, value, meaning)?, &ty, Mode::Implicit)
+    assign(compound(op, old, value, meaning)?, &ty, Mode::Implicit)
 }

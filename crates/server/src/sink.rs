@@ -153,6 +153,9 @@ impl TokenSink<'_> {
         }
         if done.error {
             status = status.with(DoneStatus::ERROR);
+            if self.progress.session == SessionLife::Ended {
+                status = status.with(DoneStatus::SERVER_ERROR);
+            }
         }
         if self.progress.transaction == Transaction::Open {
             status = status.with(DoneStatus::IN_TRANSACTION);

@@ -442,7 +442,8 @@ fn level_of(op: ArithmeticOp) -> Level {
         | ArithmeticOp::Subtract
         | ArithmeticOp::BitAnd
         | ArithmeticOp::BitXor
-        | ArithmeticOp::BitOr => Level::Additive,
+        | ArithmeticOp::BitOr
+        | ArithmeticOp::Concatenate => Level::Additive,
     }
 }
 
@@ -456,6 +457,7 @@ fn sign_of(op: ArithmeticOp) -> &'static str {
         ArithmeticOp::BitAnd => "&",
         ArithmeticOp::BitXor => "^",
         ArithmeticOp::BitOr => "|",
+        ArithmeticOp::Concatenate => "||",
     }
 }
 

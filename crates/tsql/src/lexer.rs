@@ -68,6 +68,8 @@ pub(crate) enum TokenKind {
     AmpersandEqual,
     CaretEqual,
     PipeEqual,
+    PipePipe,
+    PipePipeEqual,
     /// A quote that nothing closes: error 105.
     UnclosedQuote,
     /// A comment that nothing closes: error 113.
@@ -463,6 +465,8 @@ impl Lexer<'_> {
             (b'&', _) => (T::Ampersand, 1),
             (b'^', b'=') => (T::CaretEqual, 2),
             (b'^', _) => (T::Caret, 1),
+            (b'|', b'|') if self.peek(2) == b'=' => (T::PipePipeEqual, 3),
+            (b'|', b'|') => (T::PipePipe, 2),
             (b'|', b'=') => (T::PipeEqual, 2),
             (b'|', _) => (T::Pipe, 1),
             _ => (T::Unknown, 1),

@@ -1,5 +1,6 @@
 //! MERGE: joins the source with the target; WHEN clauses say what to do with each pair of rows.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tsql::ast::{self, MergeKind};
@@ -12,9 +13,9 @@ use super::target::{self, Base};
 use super::trigger::{self, Event, Images};
 use super::update::{bind_set, names, output_reads, percent_of, set_reads};
 use super::{add_reads, full_name, in_level, row, view};
-use crate::Binder;
 use crate::expr::{bind_condition, bind_expr};
 use crate::query::{Lateral, bind_table_ref, top_of};
+use crate::{Binder, Source};
 use catalog::TableDef;
 use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{Join, JoinKind, JoinMethod, Node, TableSource};
@@ -281,6 +282,31 @@ fn add_triggers(
     Ok(())
 }
 
+/// Returns which sources of the level have no row in a clause: their columns have no names there.
+/// The target is the first, and the source of the MERGE the others.
+fn without_row(binder: &Binder<'_>, when: MergeWhen) -> Range<usize> {
+    match when {
+        MergeWhen::Matched => 0..0,
+        MergeWhen::NotMatchedByTarget => 0..1,
+        MergeWhen::NotMatchedBySource => 1..binder.level.sources.len(),
+    }
+}
+
+/// Binds something while some sources of the level have no names.
+fn hiding<T>(
+    binder: &mut Binder<'_>,
+    hidden: Range<usize>,
+    bind: impl FnOnce(&mut Binder<'_>) -> Result<T>,
+) -> Result<T> {
+    let sources = &mut binder.level.sources[hidden.clone()];
+    let kept: Vec<Source> = sources.iter_mut().map(std::mem::take).collect();
+    let bound = bind(binder);
+    for (source, kept) in binder.level.sources[hidden].iter_mut().zip(kept) {
+        *source = kept;
+    }
+    bound
+}
+
 fn bind_clauses(
     binder: &mut Binder<'_>,
     base: &Base,
@@ -288,12 +314,16 @@ fn bind_clauses(
 ) -> Result<Vec<MergeClause>> {
     let mut bound = Vec::with_capacity(clauses.len());
     for clause in clauses {
-        let condition = clause.condition.as_ref().map(|c| bind_condition(binder, c)).transpose()?;
         let when = match clause.kind {
             MergeKind::Matched => MergeWhen::Matched,
             MergeKind::NotMatchedByTarget => MergeWhen::NotMatchedByTarget,
             MergeKind::NotMatchedBySource => MergeWhen::NotMatchedBySource,
         };
+        let hidden = without_row(binder, when);
+        let condition = clause.condition.as_ref();
+        let condition = condition
+            .map(|c| hiding(binder, hidden.clone(), |binder| bind_condition(binder, c)))
+            .transpose()?;
         let inserts = matches!(clause.action, ast::MergeAction::Insert { .. });
         if inserts != (when == MergeWhen::NotMatchedByTarget) {
             let action = match clause.action {
@@ -309,7 +339,7 @@ fn bind_clauses(
         }
         let action = match &clause.action {
             ast::MergeAction::Update(items) => {
-                let mut set = bind_set(binder, base, 0, items)?;
+                let mut set = hiding(binder, hidden, |binder| bind_set(binder, base, 0, items))?;
                 let swaps = set.changed.iter().map(|&c| usize::from(c));
                 let swaps = swaps.map(|i| (set.old.plus(i), set.new.plus(i))).collect();
                 set.row.views = view::check(binder, 0, swaps)?;
@@ -345,7 +375,8 @@ fn bind_insert(
                 if column.generated.is_some() {
                     return Err(Msg::InsertGenerated(&full_name(binder, table)).into());
                 }
-                let value = bind_expr(binder, value)?;
+                let hidden = without_row(binder, MergeWhen::NotMatchedByTarget);
+                let value = hiding(binder, hidden, |binder| bind_expr(binder, value))?;
                 InsertValue::Source(row::stored(value, column)?)
             }
             _ => row::unnamed(binder, column)?,

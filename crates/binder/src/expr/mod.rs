@@ -7,6 +7,7 @@
 
 mod call;
 mod case;
+mod concatenate;
 mod condition;
 mod convert;
 mod literal;
@@ -154,14 +155,18 @@ fn bind_chain(
             left = literal::beside_decimal(left_ast, left, &r);
         }
         right = literal::beside_decimal(operand, right, &l);
-        left = arithmetic(arithmetic_op(*op), left, right, binder.meaning)?;
+        left = operate(*op, left, right, binder.meaning)?;
     }
     Ok(left)
 }
 
-/// Returns the bound operator for one of the syntax tree.
-pub fn arithmetic_op(op: ast::ArithmeticOp) -> BinaryOp {
-    match op {
+/// Applies an infix operator to two bound operands; also used for compound assignment.
+///
+/// # Errors
+/// 8117 and 402 for types that the operator does not accept.
+#[inline(never)]
+pub fn operate(op: ast::ArithmeticOp, left: Expr, right: Expr, meaning: Meaning) -> Result<Expr> {
+    let op = match op {
         ast::ArithmeticOp::Multiply => BinaryOp::Multiply,
         ast::ArithmeticOp::Divide => BinaryOp::Divide,
         ast::ArithmeticOp::Modulo => BinaryOp::Modulo,
@@ -170,14 +175,17 @@ pub fn arithmetic_op(op: ast::ArithmeticOp) -> BinaryOp {
         ast::ArithmeticOp::BitAnd => BinaryOp::BitAnd,
         ast::ArithmeticOp::BitXor => BinaryOp::BitXor,
         ast::ArithmeticOp::BitOr => BinaryOp::BitOr,
-    }
+        ast::ArithmeticOp::Concatenate => return concatenate::bind(left, right),
+    };
+    arithmetic(op, left, right, meaning)
 }
 
-/// Applies an arithmetic operator to two bound operands; also used for compound assignment.
+/// Applies an arithmetic operator to two bound operands.
 ///
 /// # Errors
 /// 8117 and 402 for types that the operator does not accept.
-pub fn arithmetic(op: BinaryOp, left: Expr, right: Expr, meaning: Meaning) -> Result<Expr> {
+#[inline(never)]
+fn arithmetic(op: BinaryOp, left: Expr, right: Expr, meaning: Meaning) -> Result<Expr> {
     let collation = convert::common_collation(&left, &right, "add")?;
     let (left, right) = adopt_null_types(left, right);
     let types = type_rules::binary(op, &left.ty.data_type, &right.ty.data_type)?;

@@ -11,6 +11,7 @@ use types::value::ColumnType;
 use types::{Msg, Result};
 
 use super::hints::{scan_hints, versions_of};
+use super::place::{check_local, require_entry};
 use super::{bind_query, bulk, check_option, cte, function, pivot, sample, temporal};
 use crate::dml::is_nested;
 use crate::expr::{bind_condition, bind_expr, common_type, convert_to};
@@ -18,7 +19,7 @@ use crate::hint::check_table_hints;
 use crate::{Binder, Source, SourceColumn, ViewSource};
 use catalog::name::Name;
 use catalog::security::{Owner, Securable};
-use catalog::{Database, ModuleDef, Object, TableDef};
+use catalog::{ModuleDef, Object, TableDef};
 use optimizer::inner_join;
 use plan::depth;
 use plan::expr::{Expr, ExprKind, Register};
@@ -373,29 +374,14 @@ pub enum Resolved<'a> {
     View(Arc<ModuleDef>, &'a str),
 }
 
-/// Checks that the login has a user in a database that a name selects (916).
-fn require_entry(binder: &Binder<'_>, database: &Database) -> Result<()> {
-    if Name::same(&database.name, binder.database) {
-        return Ok(());
-    }
-    match binder.asked_in_module() {
-        Some(rights) if !rights.enters(database) => {
-            Err(Msg::NoDatabaseAccess(rights.login(), &database.name).into())
-        }
-        Some(_) | None => Ok(()),
-    }
-}
-
 /// Resolves the name of a table or view: temporary tables, the catalog, system views.
 ///
 /// # Errors
-/// 208 if there is none.
+/// 208 if there is none, or no database of that name; 7202 for another server.
 pub fn resolve_table<'a>(binder: &mut Binder<'a>, name: &ObjectName) -> Result<Resolved<'a>> {
-    if let Some(server) = &name.server {
-        return Err(Msg::LinkedServerNotFound(server).into());
-    }
     // Global temporary tables are in tempdb, whatever database the name has.
     let is_global = name.object.starts_with("##");
+    check_local(binder, name)?;
     if name.is_temporary() && !is_global {
         binder.session_bound = true;
         let table = (binder.temp_tables)(&name.object);
@@ -409,7 +395,7 @@ pub fn resolve_table<'a>(binder: &mut Binder<'a>, name: &ObjectName) -> Result<R
         let database = target.database.as_deref().unwrap_or(binder.database);
         let database = if is_global { "tempdb" } else { database };
         let Some(database) = catalog.database(database) else {
-            return Err(Msg::DatabaseNotFound(database).into());
+            return Err(Msg::InvalidObject(&name.to_string()).into());
         };
         if database.options.restoring.is_some() {
             return Err(Msg::DatabaseRestoring(&database.name).into());
@@ -422,7 +408,10 @@ pub fn resolve_table<'a>(binder: &mut Binder<'a>, name: &ObjectName) -> Result<R
             Some(Object::View(view)) => {
                 return Ok(Resolved::View(Arc::clone(view), database.name.as_str()));
             }
-            Some(Object::Synonym(synonym)) => target = &synonym.target,
+            Some(Object::Synonym(synonym)) => {
+                target = &synonym.target;
+                check_local(binder, target)?;
+            }
             Some(
                 Object::Procedure(_)
                 | Object::Function(_)

@@ -17,6 +17,7 @@ mod function;
 mod group;
 mod hints;
 mod pivot;
+mod place;
 mod recursion;
 mod sample;
 mod set;

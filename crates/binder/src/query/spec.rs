@@ -7,8 +7,8 @@ use types::{DataType, Mode, Msg, Result, Value};
 
 use super::group::{self, Grouping};
 use crate::expr::{
-    apply_next_values, arithmetic, arithmetic_op, assign, bind_condition, bind_expr,
-    compute_next_values, convert_to, share_next_values,
+    apply_next_values, assign, bind_condition, bind_expr, compute_next_values, convert_to, operate,
+    share_next_values,
 };
 use crate::expr::{check_not_null, find_variable, names_source};
 use crate::{Binder, Clause, Level, Source};
@@ -196,8 +196,9 @@ pub fn compound(op: ast::AssignOp, target: Expr, value: Expr, meaning: Meaning) 
         ast::AssignOp::BitAnd => ast::ArithmeticOp::BitAnd,
         ast::AssignOp::BitXor => ast::ArithmeticOp::BitXor,
         ast::AssignOp::BitOr => ast::ArithmeticOp::BitOr,
+        ast::AssignOp::Concatenate => ast::ArithmeticOp::Concatenate,
     };
-    arithmetic(arithmetic_op(op), target, value, meaning)
+    operate(op, target, value, meaning)
 }
 
 /// Returns the properties of a result column besides its type. A bare column has those of its

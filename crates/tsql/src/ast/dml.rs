@@ -178,6 +178,8 @@ pub enum AssignOp {
     BitXor,
     /// `a |= b`: bitwise OR.
     BitOr,
+    /// `a ||= b`: concatenates the value.
+    Concatenate,
 }
 
 /// `DELETE [TOP (n)] [FROM] target [OUTPUT ..] [FROM ..] [WHERE ..]`

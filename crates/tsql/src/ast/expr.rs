@@ -171,6 +171,8 @@ pub enum ArithmeticOp {
     BitXor,
     /// `a | b`: bitwise OR.
     BitOr,
+    /// `a || b`: concatenation, NULL if an operand is.
+    Concatenate,
 }
 
 /// The parts of IIF.

@@ -95,9 +95,6 @@ impl Parser<'_> {
         let mut rest = Vec::new();
         while let Some(op) = op(self.kind()) {
             self.advance();
-            if op == ArithmeticOp::BitOr && self.at_kind(TokenKind::Pipe) {
-                return Err(self.not_supported("the operator ||", self.start()));
-            }
             rest.push((op, operand(self)?));
         }
         let span = self.span_from(first.span.start);
@@ -163,6 +160,7 @@ impl Parser<'_> {
         let kind = match self.kind() {
             TokenKind::Variable => ExprKind::Variable(self.variable()?),
             TokenKind::LeftBrace if self.keyword_at(1) == Kw::Fn => self.odbc_function()?,
+            TokenKind::Percent => return Err(self.pseudo_column()),
             _ if self.at_literal() => ExprKind::Literal(self.literal()?),
             _ => self.word_expr()?,
         };
@@ -347,6 +345,7 @@ fn additive_op(kind: TokenKind) -> Option<ArithmeticOp> {
         TokenKind::Ampersand => Some(ArithmeticOp::BitAnd),
         TokenKind::Caret => Some(ArithmeticOp::BitXor),
         TokenKind::Pipe => Some(ArithmeticOp::BitOr),
+        TokenKind::PipePipe => Some(ArithmeticOp::Concatenate),
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! Parses indexes (inline, CREATE, ALTER, DROP INDEX) and statistics.
 
-use types::Result;
+use types::{Msg, Result};
 
 use super::Parser;
 use crate::ast::{
@@ -142,7 +142,9 @@ impl Parser<'_> {
             return Ok((index, table, self.index_options()?));
         }
         let column = super::expr::column_of(name);
-        let Some(table) = column.table else { return Err(self.unexpected()) };
+        let Some(table) = column.table else {
+            return Err(self.error_at(Msg::DropIndexNeedsTable, column.column.span.start));
+        };
         Ok((column.column, table, Vec::new()))
     }
 

@@ -1,6 +1,6 @@
 //! Parses names, variables and types.
 
-use types::{Msg, Result};
+use types::{Error, Msg, Result};
 
 use super::Parser;
 use crate::QuotedIdentifier;
@@ -151,7 +151,22 @@ impl Parser<'_> {
 
     /// Parses one part of a name. Behind a point SQL Server accepts a few reserved words as names.
     fn name_part(&mut self) -> Result<Ident> {
-        if self.at_kind(TokenKind::Dollar) { self.take_ident() } else { self.ident() }
+        match self.kind() {
+            TokenKind::Dollar => self.take_ident(),
+            TokenKind::Percent => Err(self.pseudo_column()),
+            _ => self.ident(),
+        }
+    }
+
+    /// Returns the error of a pseudo column of the storage engine, such as `%%physloc%%`; of a
+    /// syntax error if there is none.
+    pub(super) fn pseudo_column(&self) -> Error {
+        let is_marked = self.kind_at(1) == TokenKind::Percent && self.is_ident(self.token_at(2));
+        if !is_marked {
+            return self.unexpected();
+        }
+        let name = self.text_of(self.token_at(2)).to_lowercase();
+        self.not_supported(&format!("the pseudo column %%{name}%%"), self.start())
     }
 
     pub(super) fn at_variable(&self) -> bool {

@@ -242,6 +242,7 @@ pub(super) fn assign_op(kind: TokenKind) -> Option<AssignOp> {
         TokenKind::AmpersandEqual => Some(AssignOp::BitAnd),
         TokenKind::CaretEqual => Some(AssignOp::BitXor),
         TokenKind::PipeEqual => Some(AssignOp::BitOr),
+        TokenKind::PipePipeEqual => Some(AssignOp::Concatenate),
         _ => None,
     }
 }

@@ -95,16 +95,17 @@ fn value(expr: &Expr) -> String {
     }
 }
 
-fn arithmetic(op: ArithmeticOp) -> char {
+fn arithmetic(op: ArithmeticOp) -> &'static str {
     match op {
-        ArithmeticOp::Multiply => '*',
-        ArithmeticOp::Divide => '/',
-        ArithmeticOp::Modulo => '%',
-        ArithmeticOp::Add => '+',
-        ArithmeticOp::Subtract => '-',
-        ArithmeticOp::BitAnd => '&',
-        ArithmeticOp::BitXor => '^',
-        ArithmeticOp::BitOr => '|',
+        ArithmeticOp::Multiply => "*",
+        ArithmeticOp::Divide => "/",
+        ArithmeticOp::Modulo => "%",
+        ArithmeticOp::Add => "+",
+        ArithmeticOp::Subtract => "-",
+        ArithmeticOp::BitAnd => "&",
+        ArithmeticOp::BitXor => "^",
+        ArithmeticOp::BitOr => "|",
+        ArithmeticOp::Concatenate => "||",
     }
 }
 

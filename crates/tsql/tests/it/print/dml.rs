@@ -62,6 +62,7 @@ impl Print for AssignOp {
             AssignOp::BitAnd => "&=",
             AssignOp::BitXor => "^=",
             AssignOp::BitOr => "|=",
+            AssignOp::Concatenate => "||=",
         };
         put!(out, op);
     }

@@ -146,6 +146,7 @@ fn arithmetic(op: ArithmeticOp) -> &'static str {
         ArithmeticOp::BitAnd => "&",
         ArithmeticOp::BitXor => "^",
         ArithmeticOp::BitOr => "|",
+        ArithmeticOp::Concatenate => "||",
     }
 }
 
