@@ -84,7 +84,7 @@ fn pause() {
     yield_if_quantum_due();
 }
 
-/// Concatenates long parts. Other requests run meanwhile.
+/// Concatenates long parts. Other requests run between two pieces.
 pub fn join(parts: &[&[u8]]) -> Bytes {
     let total: usize = parts.iter().map(|part| part.len()).sum();
     // New memory costs at its first write as much as a copy does, so both pause.

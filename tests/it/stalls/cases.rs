@@ -6,7 +6,7 @@ use crate::client::{Client, error_numbers, rows};
 
 use super::{sets, texts};
 
-/// One batch to measure.
+/// A batch that is measured, and its name in the table.
 pub(super) struct Case {
     pub(super) name: String,
     pub(super) text: String,
@@ -67,23 +67,23 @@ fn declared(text: &str) -> String {
     all
 }
 
-/// How large everything is.
+/// How large the values are, and how many rows there are.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
-    /// Bytes of a value.
+    /// How many bytes a value has.
     bytes: u32,
-    /// Rows of `dbo.many`.
+    /// How many rows `dbo.many` has.
     rows: u32,
     /// Rows of `dbo.long`, of 2.7 KB each.
     long_rows: u32,
 }
 
 impl Scale {
-    /// To try what is valid.
+    /// Small values, by which what is valid is found.
     pub(super) const SMALL: Self = Self { bytes: 1_200, rows: 50, long_rows: 10 };
-    /// For eight clients at once.
+    /// Values of which eight clients have one each.
     pub(super) const MIDDLE: Self = Self { bytes: 8_000_000, rows: 100_000, long_rows: 2_000 };
-    /// For one.
+    /// Values that one client works on.
     pub(super) const LARGE: Self = Self { bytes: 50_000_000, rows: 1_000_000, long_rows: 40_000 };
 
     /// Returns the batches that make the tables.
@@ -143,28 +143,35 @@ const OTHERS: &[&str] = &["'b'", "@n", "1", "'$'", "'json'", "'SHA2_256'", "0x01
 /// Most combinations that are tried.
 const COMBINATIONS_MAX: usize = 512;
 
-/// Returns all cases; of functions those whose names contain `only`, or whose cases may.
+/// Returns the cases of the registry and of both lists.
 pub(super) fn all(probe: &mut Probe<'_>, only: &str) -> Vec<Case> {
-    let mut all = Vec::new();
-    let scalars = functions::SCALARS.iter().chain(metadata::function::OF_SESSION);
-    for function in scalars.flat_map(|list| list.iter()) {
-        // Internal names, which only syntax calls: `texts` has them.
-        let is_plain = function.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if is_plain
-            && (only.is_empty() || function.name.contains(only) || only.contains(function.name))
-        {
-            all.extend(scalar(probe, function.name, function.arity));
-        }
-    }
-    for function in functions::TABLES.iter().flat_map(|list| list.iter()) {
-        all.extend(table(probe, function.name));
-    }
-    for function in functions::AGGREGATES.iter().flat_map(|list| list.iter()) {
-        all.extend(aggregate(probe, function.name));
-    }
-    all.extend(conversions(probe));
+    let mut all = of_registry(probe, only);
     all.extend(texts::cases());
     all.extend(sets::cases());
+    all
+}
+
+/// Returns the cases of functions and conversions whose names contain `only` or are part of it.
+pub(super) fn of_registry(probe: &mut Probe<'_>, only: &str) -> Vec<Case> {
+    // Internal names have other characters. Only syntax calls these functions: `texts` has them.
+    let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let is_wanted = |name: &str| is_plain(name) && (name.contains(only) || only.contains(name));
+    let mut all = Vec::new();
+    let scalars = functions::SCALARS.iter().chain(metadata::function::OF_SESSION);
+    for function in scalars.flat_map(|list| list.iter()).filter(|f| is_wanted(f.name)) {
+        all.extend(scalar(probe, function.name, function.arity));
+    }
+    let tables = functions::TABLES.iter().flat_map(|list| list.iter());
+    for function in tables.filter(|f| is_wanted(f.name)) {
+        all.extend(table(probe, function.name));
+    }
+    let aggregates = functions::AGGREGATES.iter().flat_map(|list| list.iter());
+    for function in aggregates.filter(|f| is_wanted(f.name)) {
+        all.extend(aggregate(probe, function.name));
+    }
+    if is_wanted("TRY_CONVERT") {
+        all.extend(conversions(probe));
+    }
     all
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Asker {
 #[derive(Default)]
 struct Shared {
     is_over: AtomicBool,
-    /// Answers so far.
+    /// How many answers have come so far.
     answers: AtomicU64,
     /// The slowest since it was last read: the CPU time that the server used until the answer came.
     slowest_ns: AtomicU64,
@@ -82,7 +82,7 @@ pub(super) struct Peak {
 }
 
 impl Peak {
-    /// Starts to look.
+    /// Starts a thread that looks until the end.
     #[expect(clippy::disallowed_methods, reason = "a test has no machine to run threads on")]
     pub(super) fn start(server: &ServerProcess) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
@@ -101,7 +101,7 @@ impl Peak {
         Self { is_over, thread }
     }
 
-    /// Returns the most, in KB.
+    /// Returns the most that was seen, in KB.
     pub(super) fn end(self) -> u64 {
         self.is_over.store(true, Ordering::Relaxed);
         self.thread.join().expect("the server lives")

@@ -92,7 +92,7 @@ const STATEMENTS: &[&str] = &[
     "DECLARE @p nvarchar(max) = N'SELECT ''' + CONVERT(nvarchar(max), @s) + N''' AS a'; EXEC sp_executesql @p",
 ];
 
-/// Returns all of them.
+/// Returns a case for each text of the two lists.
 pub(super) fn cases() -> Vec<Case> {
     let expressions = EXPRESSIONS.iter().map(|text| Case::expression(text));
     expressions.chain(STATEMENTS.iter().map(|text| Case::statement(text))).collect()
