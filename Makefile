@@ -20,6 +20,8 @@
 # make race-durable  Clearway beside those peers, all with durable writes, on the same page and in target/race-durable.json
 # make race-tpcc  TPC-C's transactions beside PostgreSQL and MariaDB, in memory and durable, on the same page and in
 #                 target/race-tpcc.json and target/race-tpcc-durable.json
+# make stalls   whether a function, conversion or operation on 50 MB or a million rows keeps a scheduler, or takes more memory
+#               than the limit; prints a table, fails past the bounds; ONLY=TEXT chooses by name; minutes
 # make soak     five minutes of loads into columnstores, cancels and drops, then ten; memory must end as these began
 # make slt      sqllogictest: own files over the wire, and the public corpus's grammar against SQLite
 # make differential  10,000 statements made at random, against DuckDB, and 100,000 checks of Clearway against itself
@@ -57,7 +59,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-clickbench bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-tpcc race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling pgo
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-clickbench bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-tpcc race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling pgo stalls
 build:
 	cargo build --release --locked
 
@@ -137,6 +139,11 @@ models:
 	RUSTFLAGS="--cfg shuttle" cargo test -p storage --release --lib models --target-dir target/shuttle
 	RUSTFLAGS="--cfg loom" cargo test -p clearway-log --release --lib models --target-dir target/loom
 	CLEARWAY_BATCHES=3000000 cargo test -p vectorized --locked --lib neither_side_waits_for_good
+
+stalls:
+	cargo build --release --locked -p clearway
+	CLEARWAY_BINARY=$(CURDIR)/target/release/clearway CLEARWAY_STALLS="$(ONLY)" \
+		cargo test --locked --test it stalls -- --include-ignored --nocapture --test-threads=1
 
 whole:
 	CLEARWAY_WHOLE=1 cargo test -p engine --locked --lib -- differential

@@ -33,6 +33,7 @@ mod race;
 mod requests;
 mod server;
 mod sql;
+mod stalls;
 mod stress;
 mod top;
 mod tpcc;

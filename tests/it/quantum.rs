@@ -43,6 +43,8 @@ fn long_work_without_rows_yields() {
         "SET @b = COMPRESS(REPLICATE(@s, 12))",
         "SET @n = (SELECT MAX(n) FROM (SELECT ROW_NUMBER() OVER (ORDER BY t) AS n FROM s) AS t)",
         "CREATE INDEX i ON s (t)",
+        "SET @n = (SELECT COUNT(f) FROM (SELECT SUM(CONVERT(float, value)) OVER (ORDER BY value ROWS 3000 PRECEDING) AS f \
+         FROM GENERATE_SERIES(1, 6000)) AS t)",
         "WITH r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 30000) \
          SELECT @n = MAX(n) FROM r OPTION (MAXRECURSION 0)",
     ] {

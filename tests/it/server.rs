@@ -21,9 +21,12 @@ pub(crate) struct ServerProcess {
     log: mpsc::Receiver<String>,
 }
 
-/// Returns the binary's command with these arguments, and nothing of our own environment that counts.
+/// Returns the binary's command with these arguments, and nothing of our own environment that counts. `CLEARWAY_BINARY`
+/// names another binary than that of this build.
 pub(crate) fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_clearway"));
+    let built = env!("CARGO_BIN_EXE_clearway");
+    let binary = std::env::var_os("CLEARWAY_BINARY").unwrap_or_else(|| built.into());
+    let mut command = Command::new(binary);
     command.args(arguments).env_remove("CLEARWAY_SA_PASSWORD").env_remove("MSSQL_SA_PASSWORD");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command

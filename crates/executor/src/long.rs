@@ -5,7 +5,7 @@ use sos::memory;
 use types::{Error, Msg, Result};
 
 use crate::{Cx, fault};
-pub use plan::long::{Takes, ask_for_result};
+pub use plan::long::{Takes, ask_for_result, join_values};
 
 /// Waits until `bytes` more are within the memory limit; collectors may have to free some.
 ///

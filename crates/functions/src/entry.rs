@@ -7,6 +7,7 @@ use crate::{Call, Collating, Evaluate, Function};
 use plan::convert::convert_to;
 use plan::expr::Expr;
 use plan::function::Context;
+use plan::long;
 
 /// Checks and converts arguments, and derives the type of the result.
 pub type Bind = fn(&mut Vec<Expr>) -> Result<ColumnType>;
@@ -96,7 +97,7 @@ pub fn text(call: &Call<'_>, values: &[Value], place: usize) -> Option<String> {
     if let Value::Variant(inner) = value {
         return inner.0.as_text(collation);
     }
-    value.as_text(collation).or_else(|| whole(values, place).map(|n| n.to_string()))
+    long::text(value, collation).or_else(|| whole(values, place).map(|n| n.to_string()))
 }
 
 /// Returns an integer argument; digits in text become the number.

@@ -652,20 +652,32 @@ fn text_units(argument: &Expr) -> u16 {
 
 /// NULL counts as an empty string.
 fn eval_concat(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let out: Vec<u8> = values.iter().flat_map(raw).copied().collect();
-    bounded(&empty(call.ty), out, call.ty)
+    let parts: Vec<&[u8]> = values.iter().map(raw).collect();
+    joined(&parts, call.ty)
 }
 
 /// The first argument separates the others; NULLs are skipped.
 fn eval_concat_ws(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let mut out = Vec::new();
+    let mut parts = Vec::with_capacity(values.len() * 2);
     for (place, value) in values[1..].iter().filter(|v| !v.is_null()).enumerate() {
         if place > 0 {
-            out.extend_from_slice(raw(&values[0]));
+            parts.push(raw(&values[0]));
         }
-        out.extend_from_slice(raw(value));
+        parts.push(raw(value));
     }
-    bounded(&empty(call.ty), out, call.ty)
+    joined(&parts, call.ty)
+}
+
+/// Returns the parts as one string.
+fn joined(parts: &[&[u8]], ty: &ColumnType) -> Result<Value> {
+    let bytes: usize = parts.iter().map(|part| part.len()).sum();
+    if bytes < long::LONG_BYTES {
+        return bounded(&empty(ty), parts.concat(), ty);
+    }
+    if ty.data_type.bytes_max().is_some_and(|most| bytes > usize::from(most)) {
+        return Err(Error::from(Msg::StringTruncated));
+    }
+    Ok(empty(ty).with_bytes(long::join(parts)))
 }
 
 fn empty(ty: &ColumnType) -> Value {

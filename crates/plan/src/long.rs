@@ -1,8 +1,12 @@
 //! Memory for long values. Space for a result of megabytes is requested before the result is built,
 //! because growing a `Vec` cannot be refused.
 
+use std::sync::Arc;
+
 use sos::memory;
-use types::{DataType, Error, Msg, Result, Value};
+use sos::sched::{Pace, check_quantum_soon, yield_if_quantum_due};
+use types::text::{PIECE_BYTES, Width};
+use types::{Bytes, Collation, DataType, Error, Msg, Result, Value};
 
 /// Values of this size and more are requested; the memory limit's reserve covers shorter ones.
 pub const LONG_BYTES: usize = 1 << 20;
@@ -74,6 +78,76 @@ pub fn push<T>(list: &mut Vec<T>, item: T) -> Result<()> {
     Ok(())
 }
 
+/// Yields if the quantum is over. For work of a piece, which takes longer than some rows do.
+fn pause() {
+    check_quantum_soon();
+    yield_if_quantum_due();
+}
+
+/// Concatenates long parts. Other requests run between two pieces.
+pub fn join(parts: &[&[u8]]) -> Bytes {
+    let total: usize = parts.iter().map(|part| part.len()).sum();
+    // New memory costs at its first write as much as a copy does, so both pause.
+    let zeros = (0..total).map(|place| {
+        if place.is_multiple_of(PIECE_BYTES) {
+            pause();
+        }
+        0
+    });
+    let mut joined: Arc<[u8]> = zeros.collect();
+    let mut rest = Arc::get_mut(&mut joined).expect("it has one owner");
+    for piece in parts.iter().flat_map(|part| part.chunks(PIECE_BYTES)) {
+        let (place, after) = rest.split_at_mut(piece.len());
+        place.copy_from_slice(piece);
+        rest = after;
+        pause();
+    }
+    Bytes::from_shared(joined)
+}
+
+/// Concatenates two long values of a type without a limit; `None` if they are something else.
+pub fn join_values(left: &Value, right: &Value, result: &DataType) -> Option<Value> {
+    if !result.is_large() {
+        return None;
+    }
+    let parts = [left.string_bytes()?, right.string_bytes()?];
+    let is_long = parts[0].len() + parts[1].len() >= LONG_BYTES;
+    let is_copied = parts.iter().all(|part| !part.is_empty());
+    (is_long && is_copied).then(|| left.with_bytes(join(&parts)))
+}
+
+/// Returns the text of a string value, `None` for any other. Other requests run while a long one is decoded.
+pub fn text(value: &Value, collation: Collation) -> Option<String> {
+    let bytes = value.string_bytes()?;
+    if bytes.len() < LONG_BYTES {
+        return value.as_text(collation);
+    }
+    let width = match value {
+        Value::NVarChar(_) => Width::Pairs,
+        _ => Width::of(value, collation),
+    };
+    let mut text = String::with_capacity(bytes.len());
+    for piece in width.pieces(bytes) {
+        text.push_str(&value.with_bytes(Bytes::copy_from(piece)).as_text(collation)?);
+        pause();
+    }
+    Some(text)
+}
+
+/// Makes an `nvarchar` value. Other requests run while a long one is encoded.
+pub fn nvarchar(text: &str) -> Value {
+    if text.len() < LONG_BYTES {
+        return Value::nvarchar(text);
+    }
+    let mut units = Vec::with_capacity(text.len() * 2);
+    let mut pace = Pace::new();
+    for unit in text.encode_utf16() {
+        pace.tick();
+        units.extend_from_slice(&unit.to_le_bytes());
+    }
+    Value::NVarChar(join(&[&units]))
+}
+
 /// The memory of a structure of many small pieces, such as a tree: requested piece by piece, a megabyte at
 /// a time, before it is taken.
 #[derive(Debug, Default)]
@@ -98,5 +172,32 @@ impl Growing {
         ask((self.taken - self.granted).max(LONG_BYTES))?;
         self.granted = self.taken;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_are_joined_and_recoded_as_short_ones_are() {
+        let latin = Collation::default();
+        let utf8 = Collation::by_name("Latin1_General_100_CI_AS_SC_UTF8").unwrap();
+        let long = "a\u{e9}b\u{10400},".repeat(LONG_BYTES / 8);
+        for (value, collation) in [
+            (Value::nvarchar(&long), latin),
+            (Value::varchar(&long, latin), latin),
+            (Value::varchar(&long, utf8), utf8),
+        ] {
+            let whole = value.as_text(collation);
+            assert!(text(&value, collation) == whole, "{}", collation.name());
+            let ty = DataType::VarChar(types::Length::Max);
+            let bytes = value.string_bytes().unwrap();
+            let joined = join_values(&value, &value, &ty).expect("they are long");
+            assert!(joined == value.with_bytes([bytes, bytes].concat().into()));
+            assert_eq!(join_values(&value, &Value::Null, &ty), None);
+            assert!(join_values(&value, &value.with_bytes(Bytes::new()), &ty).is_none());
+        }
+        assert!(nvarchar(&long) == Value::nvarchar(&long));
     }
 }

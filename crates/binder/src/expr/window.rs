@@ -26,6 +26,8 @@ pub(crate) fn find(name: &str) -> Option<WindowFunction> {
         "CUME_DIST" => WindowFunction::CumeDist,
         "PERCENTILE_CONT" => WindowFunction::PercentileCont,
         "PERCENTILE_DISC" => WindowFunction::PercentileDisc,
+        // Its second argument is the key of WITHIN GROUP.
+        _ if functions::takes_key(name).is_some() => return None,
         _ => return functions::find_aggregate(name).map(WindowFunction::Aggregate),
     })
 }

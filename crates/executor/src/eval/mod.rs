@@ -8,6 +8,7 @@ mod once;
 use types::collation::LikePattern;
 use types::compare::Truth;
 use types::comparison::compare;
+use types::type_rules::BinaryOp;
 use types::value::ColumnType;
 use types::{Collation, Msg, Result, Value};
 
@@ -46,6 +47,11 @@ pub fn eval(expr: &Expr, cx: &mut Cx<'_>) -> Result<Value> {
         ExprKind::Arithmetic(op, operands) => {
             with_operands(&operands.0, &operands.1, cx, |l, r| {
                 long::ask_for_result(Takes::Joined, &expr.ty.data_type, [l, r].into_iter())?;
+                if let (BinaryOp::Add, Some(joined)) =
+                    (*op, long::join_values(l, r, &expr.ty.data_type))
+                {
+                    return Ok(joined);
+                }
                 types::arith::binary(*op, l, r, &expr.ty.data_type)
             })
             .or_else(|error| soften(error, cx))

@@ -13,6 +13,7 @@ use super::{Flow, Receive, Rows, run as run_node};
 use crate::Cx;
 use crate::arithmetic::soften;
 use crate::eval::eval;
+use crate::fault;
 use plan::function::AggregateFunction;
 use plan::query::{FrameBound, Nulls, Window, WindowCall, WindowFrame, WindowFunction};
 use session::grant::Charge;
@@ -102,6 +103,7 @@ impl Input {
         let mut values = vec![Value::Null; self.order.len()];
         let mut start = 0;
         while start < self.order.len() {
+            fault::row_passed(cx)?;
             let key = self.partitions.get(self.order[start]);
             let rest = &self.order[start..];
             let length =
@@ -115,10 +117,15 @@ impl Input {
     /// Returns, for each position in a partition, the start and end of its peers.
     fn peers(&self, partition: &[usize]) -> Vec<(usize, usize)> {
         let mut peers = Vec::with_capacity(partition.len());
+        let mut pace = Pace::new();
         let mut start = 0;
         while start < partition.len() {
             let key = self.sorts.get(partition[start]);
-            let same = partition[start..].iter().take_while(|&&i| self.sorts.get(i) == key).count();
+            let is_peer = |&&i: &&usize| {
+                pace.tick();
+                self.sorts.get(i) == key
+            };
+            let same = partition[start..].iter().take_while(is_peer).count();
             peers.extend(std::iter::repeat_n((start, start + same), same));
             start += same;
         }
@@ -136,6 +143,7 @@ impl Input {
         let solid = self.solid(call, partition);
         let mut dense = 0_i64;
         for (at, &i) in partition.iter().enumerate() {
+            fault::row_passed(cx)?;
             let (first, end) = peers[at];
             dense += i64::from(at == first);
             values[i] = match call.function {
@@ -215,6 +223,7 @@ impl Input {
         let (mut start, mut end) = (0, 0);
         let mut value = accumulator.finish()?;
         for (at, &i) in partition.iter().enumerate() {
+            fault::row_passed(cx)?;
             let (from, to) = frame(call, at, partition.len(), peers);
             let to = to.max(from);
             let moves_on = slides && start <= from && from <= end && end <= to;
@@ -234,6 +243,8 @@ impl Input {
             }
             if end < to {
                 for &row in &partition[end..to] {
+                    // A frame that is computed again for each row has many.
+                    fault::row_passed(cx)?;
                     accumulator.add(&self.arguments[row])?;
                 }
                 end = to;

@@ -29,6 +29,7 @@ use build::OnNull;
 use path::PathMode;
 use plan::expr::Expr;
 use plan::function::Context;
+use plan::long;
 use text::{Kind, Node};
 
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -186,7 +187,7 @@ fn eval_query(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<
     match asked.path.find(&asked.root) {
         None => missing(mode, Msg::JsonPropertyNotFound),
         Some(found) if !found.is_structure() => missing(mode, Msg::JsonObjectNotFound),
-        Some(found) => Ok(Value::nvarchar(&asked.json[found.span.clone()])),
+        Some(found) => Ok(long::nvarchar(&asked.json[found.span.clone()])),
     }
 }
 
@@ -205,5 +206,5 @@ fn eval_modify(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result
     push_value(&values[2], &expr.ty, form_of(expr), &mut value)?;
     let value = (!values[2].is_null()).then_some(value.as_str());
     let modified = modify::modify(&asked.json, &asked.root, &asked.path, value)?;
-    Ok(Value::nvarchar(&modified))
+    Ok(long::nvarchar(&modified))
 }

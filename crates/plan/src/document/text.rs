@@ -2,14 +2,18 @@
 
 use std::fmt::Write as _;
 
+use sos::sched::Pace;
 use types::value::ColumnType;
 use types::{Collation, ConvertOptions, DataType, Length, Mode, Result, Value};
 
 use super::Form;
+use crate::long;
 
 /// Writes text in the form that it has between the quotes of JSON.
 pub fn escape(text: &str, out: &mut String) {
+    let mut pace = Pace::new();
     for c in text.chars() {
+        pace.tick();
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
@@ -54,7 +58,7 @@ pub fn push_value(value: &Value, ty: &ColumnType, form: Form, out: &mut String) 
         | Value::Real(_)
         | Value::Float(_) => out.push_str(&number(value, ty)?),
         Value::VarChar(_) | Value::NVarChar(_) => {
-            let text = value.as_text(ty.collation).unwrap_or_default();
+            let text = long::text(value, ty.collation).unwrap_or_default();
             match form {
                 Form::Json => out.push_str(&text),
                 Form::Text => push_string(&text, out),

@@ -1,0 +1,144 @@
+//! `make stalls`: whether one request can keep a scheduler, or take more memory than the limit.
+//!
+//! Each function of the registry runs over values of 50 MB, as do conversions to each type, operators, documents and
+//! operations on sets of rows; see `cases.rs`. Two things are measured:
+//!
+//! - with one scheduler, the slowest answer that another session gets to `SELECT 1`, in CPU time of the server: what
+//!   else the machine does is not counted;
+//! - with eight clients that run the same batch under a limit on memory, the most that the process had.
+//!
+//! Both take minutes, and want the release build: `CLEARWAY_BINARY` names it. `CLEARWAY_STALLS` chooses the cases whose
+//! names contain it.
+
+mod cases;
+mod measure;
+mod sets;
+mod texts;
+
+use crate::client::{Client, Tokens, error_numbers};
+use crate::server::{ServerProcess, now};
+
+use cases::{Case, Probe, Scale};
+use measure::{Asker, Peak};
+
+/// The slowest answer that is still right: SQL Server's quantum is 4 ms, so this is fifteen.
+const SLOWEST_MS: u64 = 60;
+/// How often a case may run until its slowest answer is within the bound: the first may meet new memory.
+const TRIES: usize = 3;
+/// The limit on memory of the second test, and what the process may have above it: the binary's own pages, and
+/// questions that are asked a megabyte at a time.
+const LIMIT_KB: u64 = 160 << 10;
+const MARGIN_KB: u64 = 32 << 10;
+/// Clients that run the same batch at once.
+const CLIENTS: usize = 8;
+
+/// Returns the cases that were chosen, found by trying arguments on a small scale.
+fn chosen() -> Vec<Case> {
+    let server = ServerProcess::start(&["--schedulers", "1"]);
+    let mut client = Client::log_in(server.address);
+    set_up(&mut client, Scale::SMALL);
+    let only = std::env::var("CLEARWAY_STALLS").unwrap_or_default().to_uppercase();
+    let mut probe = Probe::new(&mut client);
+    let all = cases::all(&mut probe, &only);
+    all.into_iter().filter(|case| case.name.to_uppercase().contains(&only)).collect()
+}
+
+/// Makes the tables that cases read.
+fn set_up(client: &mut Client, scale: Scale) {
+    for text in scale.tables() {
+        let numbers = error_numbers(&client.batch(&text));
+        assert!(numbers.is_empty(), "{text}: {numbers:?}");
+    }
+}
+
+/// What a batch may end with: nothing, or that there is not enough memory.
+fn has_ended_well(tokens: &Tokens) -> bool {
+    error_numbers(tokens).iter().all(|number| matches!(number, 701 | 8645))
+}
+
+#[test]
+#[ignore = "minutes, and wants the release build: make stalls"]
+fn nothing_keeps_a_scheduler() {
+    let cases = chosen();
+    let server = ServerProcess::start(&["--schedulers", "1", "--max-memory", "6GB"]);
+    let mut client = Client::log_in(server.address);
+    set_up(&mut client, Scale::LARGE);
+    let asker = Asker::start(&server);
+    // A loop yields: what it shows is the machine's own noise.
+    let _ = asker.slowest_ms();
+    client.batch("DECLARE @i int = 0; WHILE @i < 3000000 SET @i += 1");
+    println!("{:>9} ms  beside a loop", asker.slowest_ms());
+    let mut late = Vec::new();
+    for case in &cases {
+        let start = now();
+        let (mut slowest, mut tries, mut errors) = (u64::MAX, 0, Vec::new());
+        while slowest > SLOWEST_MS && tries < TRIES {
+            let _ = asker.slowest_ms();
+            errors = error_numbers(&client.batch(&case.text));
+            slowest = slowest.min(asker.slowest_ms());
+            tries += 1;
+        }
+        let took = start.elapsed().as_millis();
+        println!("{slowest:>9} ms  {} ({tries} in {took} ms) {errors:?}", case.name);
+        if slowest > SLOWEST_MS {
+            late.push(format!("{slowest} ms: {}", case.name));
+        }
+    }
+    assert!(late.is_empty(), "answers later than {SLOWEST_MS} ms:\n{}", late.join("\n"));
+}
+
+#[test]
+#[ignore = "minutes, and wants the release build: make stalls"]
+fn eight_clients_stay_within_the_limit() {
+    let cases = chosen();
+    let limit = format!("{LIMIT_KB}KB");
+    let start = || {
+        let server = ServerProcess::start(&["--schedulers", "2", "--max-memory", &limit]);
+        let mut client = Client::log_in(server.address);
+        set_up(&mut client, Scale::MIDDLE);
+        server
+    };
+    let mut server = start();
+    let mut over = Vec::new();
+    for case in &cases {
+        let began = now();
+        let peak = Peak::start(&server);
+        let mut clients: Vec<_> = (0..CLIENTS).map(|_| Client::log_in(server.address)).collect();
+        for client in &mut clients {
+            client.send(&tds::client::batch(&case.text, client.settings));
+        }
+        let ended = clients.iter_mut().filter_map(|client| client.try_response().ok());
+        let well = ended.filter(has_ended_well).count();
+        let peak_kb = peak.end();
+        let took = began.elapsed().as_millis();
+        println!("{:>9} MB  {} ({well} of {CLIENTS}, {took} ms)", peak_kb >> 10, case.name);
+        if peak_kb > LIMIT_KB + MARGIN_KB {
+            over.push(format!("{} MB: {}", peak_kb >> 10, case.name));
+            // What is kept of it would count for the next one.
+            server = start();
+        }
+    }
+    let most = (LIMIT_KB + MARGIN_KB) >> 10;
+    assert!(over.is_empty(), "more than {most} MB:\n{}", over.join("\n"));
+}
+
+/// What finds the arguments does so. A server that fails at one of the tries fails here as well: percentiles with OVER did.
+#[test]
+fn arguments_are_found_for_functions_of_the_registry() {
+    let server = ServerProcess::start(&["--schedulers", "1"]);
+    let mut client = Client::log_in(server.address);
+    set_up(&mut client, Scale::SMALL);
+    let mut probe = Probe::new(&mut client);
+    let names = [
+        "REPLACE",
+        "JSON_VALUE",
+        "HASHBYTES",
+        "STRING_AGG",
+        "STRING_SPLIT",
+        "APPROX_PERCENTILE_DISC",
+    ];
+    for name in names {
+        let found = cases::of_registry(&mut probe, name);
+        assert!(found.iter().any(|case| case.name.contains(&format!("{name}("))), "{name}");
+    }
+}
