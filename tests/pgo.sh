@@ -19,9 +19,10 @@ PYTHON=.venv/bin/python
 [ -x "$MERGE" ] || { echo "pgo: $MERGE is missing: rustup component add llvm-tools" >&2; exit 1; }
 [ -x "$PYTHON" ] || { echo "pgo: $PYTHON is missing: make setup" >&2; exit 1; }
 
-# With --target, flags are not those of build scripts and macros, which would write counts of their own.
+# With --target, flags are not those of build scripts and macros, which would write counts of their own. Frame pointers
+# as in .cargo/config.toml, whose flags these replace: without them the sampler has no stacks.
 build() {
-    RUSTFLAGS=$1 cargo build --release --locked -p clearway --target "$HOST" --target-dir "$2"
+    RUSTFLAGS="-Cforce-frame-pointers=yes $1" cargo build --release --locked -p clearway --target "$HOST" --target-dir "$2"
 }
 
 rm -rf "$COUNTS"
