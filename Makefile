@@ -147,7 +147,8 @@ stalls:
 
 whole:
 	CLEARWAY_WHOLE=1 cargo test -p engine --locked --lib -- differential
-	CLEARWAY_WHOLE=1 cargo test -p engine --locked --test it -- prefixes optimized_plans_give what_scripts_make
+	CLEARWAY_WHOLE=1 cargo test -p engine --locked --test it -- prefixes optimized_plans_give \
+		what_scripts_make scripts_go_on
 
 histories:
 	HISTORY_SECONDS=60 cargo test -p engine --locked --test it -- --nocapture histories
