@@ -1,16 +1,20 @@
-//! `BinderContext`: what a binder borrows from the session while it binds one leaf; and the one
-//! place where a [`Binder`] is made.
+//! `BinderContext`: what a binder borrows from the session while it binds one leaf; the one place
+//! where a [`Binder`] is made; and whether a name leads to this server, and to a database that the
+//! login may enter.
 
 use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::expr::XmlScope;
 use crate::{Binder, Level};
+use catalog::name::Name;
 use catalog::options::{Meaning, Options};
 use catalog::security::{Owner, Rights};
-use catalog::{Catalog, TableDef};
+use catalog::{Catalog, Database, TableDef};
 use plan::program::{TableVariableDef, VariableDef, VariableNames};
 use plan::view::Library;
+use tsql::ast::ObjectName;
+use types::{Msg, Result};
 
 /// A lookup of temporary tables by name.
 pub(crate) type FindTable<'s> = dyn Fn(&str) -> Option<Arc<TableDef>> + 's;
@@ -19,7 +23,7 @@ pub(crate) type FindTable<'s> = dyn Fn(&str) -> Option<Arc<TableDef>> + 's;
 pub struct BinderContext<'s> {
     /// Snapshot of the catalog.
     pub catalog: Arc<Catalog>,
-    /// This server's name: a name of four parts that begins with it is a local one.
+    /// Name of this server: a name of four parts that begins with it is a local one.
     pub server: &'s str,
     /// Name of the current database.
     pub database: &'s str,
@@ -144,5 +148,30 @@ impl<'a> Binder<'a> {
             store: self.store,
         };
         Binder { depth: self.depth, hints: self.hints, ..Binder::new(surroundings) }
+    }
+}
+
+/// Checks that the login has a user in a database that a name selects (916).
+pub(crate) fn require_entry(binder: &Binder<'_>, database: &Database) -> Result<()> {
+    if Name::same(&database.name, binder.database) {
+        return Ok(());
+    }
+    match binder.asked_in_module() {
+        Some(rights) if !rights.enters(database) => {
+            Err(Msg::NoDatabaseAccess(rights.login(), &database.name).into())
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Refuses the object of another server.
+///
+/// # Errors
+/// 7202: there are no linked servers, and the name is not this server's own.
+#[inline(never)]
+pub(crate) fn check_local(binder: &Binder<'_>, name: &ObjectName) -> Result<()> {
+    match &name.server {
+        Some(server) if !server.is(binder.server) => Err(Msg::LinkedServerNotFound(server).into()),
+        Some(_) | None => Ok(()),
     }
 }

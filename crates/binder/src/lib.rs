@@ -55,7 +55,7 @@ const TALL_BYTES: usize = 64 * depth::EXPR_BYTES;
 pub struct Binder<'a> {
     /// Snapshot of the catalog.
     pub catalog: &'a Arc<Catalog>,
-    /// This server's name.
+    /// This server's name, the first of four parts.
     pub(crate) server: &'a str,
     /// Name of the current database.
     pub database: &'a str,

@@ -25,15 +25,7 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
         4902 => Msg::ObjectNotFound(&create.table.to_string()).into(),
         _ => error,
     })?;
-    refuse_in_memory(&table, "CREATE INDEX")?;
-    let of_columns = ::compile::shape::columnstore::is_columnstore(&create.index)
-        || ::compile::shape::column_index::is_column_index(&create.index);
-    if table.is_versioned() && of_columns {
-        return refuse("columnstore indexes of system-versioned and history tables");
-    }
-    if table.is_history() && create.index.unique {
-        return refuse("unique indexes of a history table");
-    }
+    check_kind(create, &table)?;
     if ::compile::shape::columnstore::is_columnstore(&create.index) {
         return super::columnstore::create(create, cx);
     }
@@ -92,6 +84,20 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
         },
         Err(other) => Err(fault::raise(cx, other)),
     }
+}
+
+/// Checks that a table of this kind may have the index.
+fn check_kind(create: &ast::CreateIndex, table: &TableDef) -> Result<()> {
+    refuse_in_memory(table, "CREATE INDEX")?;
+    let of_columns = ::compile::shape::columnstore::is_columnstore(&create.index)
+        || ::compile::shape::column_index::is_column_index(&create.index);
+    if table.is_versioned() && of_columns {
+        return refuse("columnstore indexes of system-versioned and history tables");
+    }
+    if table.is_history() && create.index.unique {
+        return refuse("unique indexes of a history table");
+    }
+    Ok(())
 }
 
 /// Finds the index that DROP_EXISTING = ON replaces.

@@ -20,7 +20,7 @@ mod xml;
 use tsql::ast;
 use types::type_rules::{self, BinaryOp, UnaryOp};
 use types::value::ColumnType;
-use types::{DataType, Error, Mode, Msg, Result, Value};
+use types::{DataType, Error, Length, Mode, Msg, Result, Value};
 
 use crate::Binder;
 use catalog::options::Meaning;
@@ -175,9 +175,33 @@ pub fn operate(op: ast::ArithmeticOp, left: Expr, right: Expr, meaning: Meaning)
         ast::ArithmeticOp::BitAnd => BinaryOp::BitAnd,
         ast::ArithmeticOp::BitXor => BinaryOp::BitXor,
         ast::ArithmeticOp::BitOr => BinaryOp::BitOr,
-        ast::ArithmeticOp::Concatenate => return concatenate::bind(left, right),
+        ast::ArithmeticOp::Concatenate => return concatenated(left, right),
     };
     arithmetic(op, left, right, meaning)
+}
+
+/// Binds `left || right`: as `+` of strings, but NULL if an operand is NULL, under
+/// CONCAT_NULL_YIELDS_NULL OFF too, and a number or date beside a string becomes a string.
+///
+/// # Errors
+/// 402 for types that do not become strings or bytes.
+#[inline(never)]
+fn concatenated(left: Expr, right: Expr) -> Result<Expr> {
+    let text = ColumnType::nullable(DataType::VarChar(Length::Limited(1)));
+    let (left, right) = match left.is_null_literal() && right.is_null_literal() {
+        true => (Expr { ty: text, ..left }, Expr { ty: text, ..right }),
+        false => adopt_null_types(left, right),
+    };
+    let (l, r) = concatenate::operands(&left.ty.data_type, &right.ty.data_type)?;
+    let collation = convert::common_collation(&left, &right, "concat")?;
+    let typed = |of: Expr, data_type| match of.ty.data_type == data_type {
+        true => Ok(of),
+        false => {
+            let ty = ColumnType { data_type, collation, nullable: of.ty.nullable };
+            convert_to(of, &ty, Mode::Implicit)
+        }
+    };
+    arithmetic(BinaryOp::Add, typed(left, l)?, typed(right, r)?, Meaning::default())
 }
 
 /// Applies an arithmetic operator to two bound operands.

@@ -11,8 +11,8 @@ use types::value::ColumnType;
 use types::{Msg, Result};
 
 use super::hints::{scan_hints, versions_of};
-use super::place::{check_local, require_entry};
 use super::{bind_query, bulk, check_option, cte, function, pivot, sample, temporal};
+use crate::context::{check_local, require_entry};
 use crate::dml::is_nested;
 use crate::expr::{bind_condition, bind_expr, common_type, convert_to};
 use crate::hint::check_table_hints;

@@ -17,7 +17,6 @@ mod function;
 mod group;
 mod hints;
 mod pivot;
-mod place;
 mod recursion;
 mod sample;
 mod set;

@@ -258,7 +258,7 @@ fn compare(instance: &Arc<Instance>, log: &Log, first: i32) -> Result<(), String
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// One of so many scripts is tried where not all are asked for.
+/// One script of this number is tried, where the whole is not asked for.
 const PART: usize = 3;
 
 #[test]
@@ -359,7 +359,8 @@ fn changes_that_do_not_fit_the_rest_are_refused() {
         assert!(answer.errors.is_empty(), "{:?}", answer.errors);
     }
     let dbo = |name: &str| (Name::new("dbo"), Name::new(name));
-    let changes: [(&str, &dyn Fn(&mut Database)); 4] = [
+    type Change<'a> = (&'a str, &'a dyn Fn(&mut Database));
+    let changes: [Change<'_>; 4] = [
         ("schema", &|database| {
             let known = database.schemas[&Name::new("a")].clone();
             database.schemas.insert(Name::new("b"), Schema { id: 900, ..known });

@@ -52,7 +52,7 @@ fn rows(session: &mut Session, table: &str) -> String {
     format!("{:?}", answer.sets)
 }
 
-/// One of so many scripts is tried where not all are asked for.
+/// One script of this number is tried, where the whole is not asked for.
 const PART: usize = 3;
 
 #[test]
