@@ -29,7 +29,11 @@ fn race_with(kind: Kind, durable: Option<PathBuf>) {
         has_duckdb: false,
         durable,
     };
-    let found = race::run(&settings, &mut |_| {}, &|| false);
+    // MariaDB's own installer has ended in a segmentation fault, about once in a hundred runs.
+    let tries = std::iter::repeat_with(|| race::run(&settings, &mut |_| {}, &|| false));
+    let has_crashed = |(_, why): &(String, String)| why.ends_with("Segmentation fault");
+    let mut tries = tries.take(3).skip_while(|found| found.failures.iter().any(has_crashed));
+    let found = tries.next().expect("the peer starts in one of three tries");
     assert!(found.failures.is_empty(), "{:?}", found.failures);
     if !found.absent.is_empty() {
         eprintln!("skipped: {} is not installed", kind.name());
