@@ -182,7 +182,10 @@ pub fn in_transaction<T>(
                 break done;
             }
             transaction.next_statement();
-            begin_again(cx)?;
+            // A cancelled statement leaves the transaction to the session.
+            if let Err(cancelled) = begin_again(cx) {
+                break Err(cancelled);
+            }
         };
         cx.picking = dml::Picking::default();
         transaction.rest();
