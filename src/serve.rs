@@ -59,7 +59,8 @@ fn serve(options: &Options, console: Option<webconsole::settings::Settings>) -> 
     // This thread is idle until the end, so the memory that its start has freed goes to others.
     sos::memory::tidy();
     signals.wait().map_err(|error| format!("signals: {error}"))?;
-    server.stop();
+    let signal = signals.take().map_err(|error| format!("signals: {error}"))?;
+    server.stop(signal.unwrap_or(sos::sys::Stop::Terminate));
     Ok(())
 }
 

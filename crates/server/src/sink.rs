@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use durable::Database;
 use engine::sink::{
-    BrowseColumn, ColumnInfo, Disconnected, Done, DoneKind, EnvChange, ResultShape, ResultSink,
-    Sent,
+    BrowseColumn, ColumnInfo, CutOff, Disconnected, Done, DoneKind, EnvChange, ResultShape,
+    ResultSink, Sent,
 };
 use sos::ledger::{self, Label};
 use sos::sys::Peer;
@@ -252,6 +252,13 @@ impl ResultSink for TokenSink<'_> {
         let text = printable(&message.message);
         let line = format_args!("Error: {number}, Severity: {severity}, State: {state}. {text}");
         self.log.0.line(&self.log.1, &line);
+    }
+
+    fn cut_off(&self) -> Option<CutOff> {
+        match self.progress.session {
+            SessionLife::Goes => self.output.cut_off(),
+            SessionLife::Ended => None,
+        }
     }
 
     fn is_full(&self) -> bool {
