@@ -151,8 +151,18 @@ impl Parser<'_> {
     }
 
     fn at_object_type(&self) -> bool {
-        let token = self.tokens[self.position];
-        OBJECT_TYPES.iter().any(|word| self.is_word(token, word))
+        self.is_object_type(self.position)
+    }
+
+    fn is_object_type(&self, position: usize) -> bool {
+        let token = self.tokens.get(position);
+        token.is_some_and(|&token| OBJECT_TYPES.iter().any(|word| self.is_word(token, word)))
+    }
+
+    /// Whether the parser is at a DROP that is part of an ALTER: `ALTER COLUMN ENCRYPTION KEY k DROP
+    /// VALUE (..)`.
+    fn at_own_drop(&self) -> bool {
+        self.at(Kw::Drop) && !self.is_object_type(self.position + 1)
     }
 
     /// Parses a statement that starts with a word of this file, if one follows.
@@ -201,6 +211,7 @@ impl Parser<'_> {
         let mut depth = 0usize;
         // `ALTER AVAILABILITY GROUP ag GRANT CREATE ANY DATABASE` is one statement.
         let grants = name.starts_with("ALTER AVAILABILITY GROUP");
+        let alters = name.starts_with("ALTER ");
         let is_own = |word: Kw| grants && matches!(word, Kw::Grant | Kw::Deny | Kw::Create);
         loop {
             match self.kind() {
@@ -215,7 +226,8 @@ impl Parser<'_> {
                 TokenKind::Word
                     if depth == 0
                         && starts_statement(self.keyword())
-                        && !is_own(self.keyword()) =>
+                        && !is_own(self.keyword())
+                        && !(alters && self.at_own_drop()) =>
                 {
                     break;
                 }
