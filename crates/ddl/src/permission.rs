@@ -228,7 +228,7 @@ fn object_has(id: i32, permission: &str, cx: &Cx<'_>) -> bool {
         Some(Object::Function(_)) => ROWS,
         Some(Object::Sequence(_)) => &["REFERENCES", "UPDATE"],
         Some(Object::Synonym(_)) => &["SELECT", "INSERT", "UPDATE", "DELETE", "EXECUTE"],
-        // System objects, and what has no permissions of its own.
+        // System objects, and triggers, whose permissions are those of the table.
         Some(Object::Trigger(_)) | None => return true,
     };
     matches!(permission, "ALL" | "ALTER" | "CONTROL" | "TAKE OWNERSHIP" | "VIEW DEFINITION")
