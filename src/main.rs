@@ -187,7 +187,9 @@ fn answer(error: &clap::Error) -> ExitCode {
     let text = error.to_string();
     let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
     let line = lines.collect::<Vec<_>>().join(" ");
-    wrong_usage(line.strip_prefix("error: ").unwrap_or(&line))
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    let line = line.strip_prefix("error: ").unwrap_or(&line);
+    wrong_usage(&tip.map_or(line.to_owned(), |tip| format!("{line}; {tip}")))
 }
 
 /// Prints one line that says what is wrong with the command line.

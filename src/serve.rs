@@ -59,7 +59,8 @@ fn serve(options: &Options, console: Option<webconsole::settings::Settings>) -> 
     // This thread is idle until the end, so the memory that its start has freed goes to others.
     sos::memory::tidy();
     signals.wait().map_err(|error| format!("signals: {error}"))?;
-    server.stop();
+    let signal = signals.take().map_err(|error| format!("signals: {error}"))?;
+    server.stop(signal.unwrap_or(sos::sys::Stop::Terminate));
     Ok(())
 }
 
@@ -137,6 +138,9 @@ fn data(arguments: &ServeArguments) -> Result<Option<Data>, String> {
         parse_moment(text).ok_or_else(|| wrong("--recover-until", text, expected))
     });
     let until_100ns = until.transpose()?;
+    if arguments.data.as_ref().is_some_and(String::is_empty) {
+        return Err("--data must not be empty".to_owned());
+    }
     Ok(arguments.data.as_ref().map(|folder| Data {
         folder: folder.clone(),
         until_100ns,
@@ -190,7 +194,11 @@ fn port(option: &str, text: &str) -> Result<u16, String> {
 fn admin_port(arguments: &ServeArguments) -> Result<Option<AdminPort>, String> {
     const USUAL: u16 = 1434;
     let given = arguments.admin_port.as_deref().map(|text| port("--admin-port", text));
-    Ok(match given.transpose()? {
+    let given = given.transpose()?;
+    if given.is_some_and(|port| port != 0 && port.to_string() == arguments.port) {
+        return Err("--admin-port must not be that of --port".to_owned());
+    }
+    Ok(match given {
         Some(port) => Some(AdminPort::Given(port)),
         None => (arguments.port == "1433").then_some(AdminPort::Usual(USUAL)),
     })

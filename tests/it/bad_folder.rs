@@ -126,7 +126,7 @@ fn folders_that_cannot_be_used_are_refused_and_not_touched() {
     // A file.
     std::fs::write(data.path(), "text").expect("the place is ours");
     let said = refused(serve(data.path()));
-    assert!(said.contains(data.path()) && said.contains("exists"), "{said}");
+    assert!(said.contains(data.path()) && said.contains("a file is in its place"), "{said}");
     assert_eq!(std::fs::read(data.path()).expect("it is still there"), b"text");
     std::fs::remove_file(data.path()).expect("it is ours");
     // Not empty, and not a database.
@@ -201,7 +201,7 @@ fn damage_and_newer_formats_are_refused_with_the_place() {
     assert_refused(&data, &["log segment 1", newer]);
     data.put_back(&good);
     patch(&data, &segment, |bytes| bytes[40] ^= 1);
-    assert_refused(&data, &["log segment 1 is damaged at offset ", "checksum"]);
+    assert_refused(&data, &["log segment 1 is damaged at offset ", "checksum", "try --salvage"]);
     data.put_back(&good);
     // A row that has others behind it.
     let place = place_of(&data, &segment, "row 5 of the table");
@@ -227,7 +227,7 @@ fn damage_and_newer_formats_are_refused_with_the_place() {
         data.put_back(&good);
     }
     std::fs::remove_file(data.file(&ranges)).expect("the file is ours");
-    assert_refused(&data, &[&format!("{ranges} is missing")]);
+    assert_refused(&data, &[&format!("{ranges} is missing"), "restore a backup"]);
     data.put_back(&good);
 
     // All of it was refused for its damage only.

@@ -8,7 +8,8 @@ use types::data_type::Length;
 use types::{DataType, Value};
 
 use crate::client::{Client, column_type, error_numbers, evaluation, output_value, tcp};
-use crate::server::{ServerProcess, pause};
+use crate::data_folder::Data;
+use crate::server::{PASSWORD, ServerProcess, command_after, pause};
 
 #[test]
 fn silent_client_is_closed_after_the_login_timeout() {
@@ -119,6 +120,32 @@ fn one_connection_too_many_is_closed() {
         }
     }
     panic!("a place that was given back is never free");
+}
+
+#[test]
+fn clients_leave_descriptors_for_the_files_of_the_log() {
+    let data = Data::new("descriptors");
+    let usual = ["serve", "--port", "0", "--sa-password", PASSWORD, "--data", data.path()];
+    let server = ServerProcess::start_command(command_after("ulimit -n 80", &usual));
+    let mut first = Client::log_in(server.address);
+    let others: Vec<_> = (0..80).map(|_| Client::connect(server.address)).collect();
+    let line = server.wait_for_log("Connections are refused: file descriptors run short");
+    assert!(line.contains("may have 80 of them") && line.contains("--max-connections"), "{line}");
+    // More than a segment of the log, a checkpoint and a backup.
+    let fill =
+        "CREATE DATABASE d; CREATE TABLE d.dbo.t (a int IDENTITY PRIMARY KEY, b varbinary(8000))";
+    assert_eq!(error_numbers(&first.batch(fill)), [] as [i32; 0]);
+    for _ in 0..10 {
+        let rows = "INSERT d.dbo.t (b) SELECT CRYPT_GEN_RANDOM(8000) FROM GENERATE_SERIES(1, 1000)";
+        assert_eq!(error_numbers(&first.batch(rows)), [] as [i32; 0]);
+    }
+    assert_eq!(error_numbers(&first.batch("CHECKPOINT")), [] as [i32; 0]);
+    drop(others);
+    server.wait_until("a client is served again", |server| {
+        let mut again = Client::connect(server.address);
+        again.send(&client::prelogin(&Prelogin::default()));
+        again.drain_some() > 0
+    });
 }
 
 #[test]

@@ -10,7 +10,7 @@ use types::{DataType, Value};
 use crate::client::{
     Client, assert_logged_in, column_type, error_numbers, evaluation, login_of_sa, output_value,
 };
-use crate::server::{ServerProcess, pause};
+use crate::server::{PASSWORD, ServerProcess, command_after, pause};
 
 fn final_status(tokens: &[Token]) -> DoneStatus {
     match tokens.last() {
@@ -377,15 +377,49 @@ fn killed_session_ends_and_is_told_if_it_waits_for_an_answer() {
             }
         }
         assert_eq!(error_numbers(&killer.batch(&format!("KILL {id}"))), []);
-        let mut errors = Vec::new();
+        let mut answers = Vec::new();
         while let Ok(tokens) = victim.try_response() {
-            errors.extend(error_numbers(&tokens));
+            answers.push(error_numbers(&tokens));
         }
-        // What comes unasked would be taken for the answer to the next request.
-        let expected: &[i32] = if running.is_some() { &[596] } else { &[] };
-        assert_eq!(errors, expected, "running: {running:?}");
+        // One answer, which says that the request was cut off. What comes unasked would be taken for
+        // the answer to the next request.
+        let expected: &[Vec<i32>] = if running.is_some() { &[vec![596]] } else { &[] };
+        assert_eq!(answers, expected, "running: {running:?}");
     }
     assert_eq!(killer.value_of("1"), Value::Int(1));
+}
+
+#[test]
+fn a_request_that_a_stop_cuts_off_ends_with_an_error() {
+    for signal in ["TERM", "INT", "HUP"] {
+        let mut server = ServerProcess::start(&[]);
+        let mut client = Client::log_in(server.address);
+        client.send(&client::batch("WAITFOR DELAY '00:00:30' SELECT 1", client.settings));
+        for _ in 0..20 {
+            pause();
+        }
+        server.signal(signal);
+        // A plain DONE would mean that all of the batch has run.
+        let answer = client.try_response().expect("an answer");
+        assert_eq!(error_numbers(&answer), [596], "{signal}");
+        assert!(client.try_response().is_err(), "the connection has ended");
+        assert!(server.wait().success(), "{signal} stops in order");
+        server.wait_for_log(&format!("The server stops on SIG{signal}; 1 connections"));
+        server.wait_for_log("The server has stopped in ");
+    }
+}
+
+#[test]
+fn a_hang_up_that_nohup_ignores_does_not_stop_the_server() {
+    let usual = ["serve", "--port", "0", "--sa-password", PASSWORD];
+    let mut server = ServerProcess::start_command(command_after("trap '' HUP", &usual));
+    server.signal("HUP");
+    for _ in 0..20 {
+        pause();
+    }
+    assert_eq!(Client::log_in(server.address).value_of("1"), Value::Int(1));
+    server.signal("TERM");
+    assert!(server.wait().success());
 }
 
 #[test]

@@ -32,6 +32,17 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command
 }
 
+/// As [`command`], started by a shell that runs `before` first: limits and signals are inherited.
+pub(crate) fn command_after(before: &str, arguments: &[&str]) -> Command {
+    let own = command(arguments);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{before}; exec \"$0\" \"$@\"")]);
+    shell.arg(own.get_program()).args(own.get_args());
+    shell.env_remove("CLEARWAY_SA_PASSWORD").env_remove("MSSQL_SA_PASSWORD");
+    shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    shell
+}
+
 impl ServerProcess {
     /// Starts a server with the usual password.
     pub(crate) fn start(arguments: &[&str]) -> Self {

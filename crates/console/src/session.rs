@@ -79,7 +79,9 @@ impl Session {
             if clock::monotonic_ns() >= end_ns {
                 return Err("the login took too long".to_owned());
             }
-            if let Some(Stop::Interrupt | Stop::Terminate) = signals.take().unwrap_or(None) {
+            if let Some(Stop::Interrupt | Stop::Terminate | Stop::HangUp) =
+                signals.take().unwrap_or(None)
+            {
                 return Err("cancelled".to_owned());
             }
             session.poller.wait(&mut session.events, Timeout::After(TICK_NS));
@@ -124,7 +126,7 @@ impl Session {
             let is_late = clock::monotonic_ns() >= end_ns;
             match (ending, asked, is_late) {
                 (None, Some(Stop::Interrupt), _) => ending = Some(End::Interrupted),
-                (None, Some(Stop::Terminate), _) => ending = Some(End::Terminated),
+                (None, Some(Stop::Terminate | Stop::HangUp), _) => ending = Some(End::Terminated),
                 (None, None, true) => ending = Some(End::TimedOut),
                 (Some(_), _, true) | (Some(_), Some(_), _) => {
                     return Err("the server does not acknowledge the cancel".to_owned());

@@ -172,7 +172,9 @@ impl Shell {
             }
             match self.signals.take().map_err(wrong)? {
                 Some(Stop::Interrupt) => return Ok(Some(Flow::Exit(EXIT_INTERRUPTED))),
-                Some(Stop::Terminate) => return Ok(Some(Flow::Exit(EXIT_TERMINATED))),
+                Some(Stop::Terminate | Stop::HangUp) => {
+                    return Ok(Some(Flow::Exit(EXIT_TERMINATED)));
+                }
                 None => {}
             }
         }

@@ -6,9 +6,9 @@ use tsql::ast::{self, FunctionBody, RoutineOption, StatementKind, TargetKind, Tr
 use types::value::ColumnType;
 use types::{DataType, Msg, Result};
 
-use super::module::{NotNull, execute_as, parameters, present};
+use super::module::{NotNull, bind_table_body, check_columns, execute_as, parameters, present};
 use super::{Target, change_database, target};
-use ::binder::query::{Given, bind_inline};
+use ::binder::query::Given;
 use ::binder::types::DefaultLength;
 use ::catalog::{ModuleDef, Object, Routine};
 use ::compile::refuse;
@@ -146,7 +146,10 @@ fn check_body(
             let null = |ty: ColumnType| Expr::new(ExprKind::Constant(types::Value::Null), ty);
             let given: Vec<Given> =
                 routine.parameters.iter().map(|p| (p.name.clone(), null(p.ty))).collect();
-            return bind_inline(&mut binder, with.as_ref(), query, given).map(drop);
+            let bound = bind_table_body(&mut binder, with.as_ref(), query, given);
+            return bound
+                .and_then(|output| check_columns(&to.name, &[], &output))
+                .map_err(|error| error.in_procedure(&to.name));
         }
         FunctionBody::External { .. } => return Ok(()),
     };

@@ -1,5 +1,6 @@
 //! CREATE and ALTER of procedures, views, synonyms, alias and table types, and schemas.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use tsql::ast::{
@@ -11,6 +12,7 @@ use types::{Error, Msg, Result, Value};
 use crate::{Target, change_database, target};
 use ::binder::Binder;
 use ::binder::parameter::default_of;
+use ::binder::query::{Given, bind_inline, require_no_order};
 use ::binder::types::DefaultLength;
 use ::catalog::name::Name;
 use ::catalog::{
@@ -21,6 +23,7 @@ use ::compile::refuse;
 use ::compile::table::created;
 use ::executor::Cx;
 use ::plan::program::ParameterDefault;
+use ::plan::query::OutputColumn;
 
 /// Lowest `user_type_id` of types that users create.
 const USER_TYPE_FIRST: i32 = 257;
@@ -349,6 +352,52 @@ fn default_value(expr: &ast::Expr, ty: &ColumnType, cx: &Cx<'_>) -> Result<Param
     default_of(&mut context.binder(), default, ty, &cx.session.convert_options())
 }
 
+/// Binds the query of a view or an inline function; returns its columns.
+///
+/// # Errors
+/// 1033 for an ORDER BY that says nothing, and those of binding.
+pub(crate) fn bind_table_body(
+    binder: &mut Binder<'_>,
+    with: Option<&ast::With>,
+    query: &ast::QueryExpression,
+    given: Vec<Given>,
+) -> Result<Vec<OutputColumn>> {
+    require_no_order(query)?;
+    Ok(bind_inline(binder, with, query, given)?.output)
+}
+
+/// Checks the names of the columns of a view or an inline function: those in the list, or those of
+/// the query.
+///
+/// # Errors
+/// 8158, 8159 for a list of another length; 4511 for a column without a name, 4506 for two of one
+/// name.
+pub(crate) fn check_columns(
+    view: &str,
+    list: &[ast::Ident],
+    output: &[OutputColumn],
+) -> Result<()> {
+    if !list.is_empty() && list.len() != output.len() {
+        return Err(if list.len() < output.len() {
+            Msg::MoreColumnsThanList(view).into()
+        } else {
+            Msg::FewerColumnsThanList(view).into()
+        });
+    }
+    let mut names = HashSet::with_capacity(output.len());
+    for (place, column) in output.iter().enumerate() {
+        let name = list.get(place).map_or(column.name.as_str(), ast::Ident::as_str);
+        if name.is_empty() {
+            let number = i64::try_from(place + 1).unwrap_or(i64::MAX);
+            return Err(Msg::ViewColumnUnnamed(number).into());
+        }
+        if !names.insert(Name::folded(name)) {
+            return Err(Msg::ViewColumnTwice(name, view).into());
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn create_view(
     create: &ast::CreateView,
     statement: &ast::Statement,
@@ -380,9 +429,10 @@ pub(crate) fn create_view(
     {
         let context = compile::binding::bare_context(cx.session, &to.database);
         let mut binder = context.binder();
-        if create.with.is_none() {
-            ::binder::query::bind_query(&mut binder, &create.query)?;
-        }
+        let bound = bind_table_body(&mut binder, create.with.as_ref(), &create.query, Vec::new());
+        bound
+            .and_then(|output| check_columns(&to.name, &create.columns, &output))
+            .map_err(|error| error.in_procedure(&to.name))?;
     }
     change_database(cx.session, &to.database, |database| {
         let found = present(database, &to, create.mode, |object| match object {

@@ -214,11 +214,33 @@ fn all_of((class, id): (Class, i32), cx: &Cx<'_>) -> &'static [&'static str] {
     }
 }
 
+/// Whether objects of the kind of one have a permission: page "Permissions".
+fn object_has(id: i32, permission: &str, cx: &Cx<'_>) -> bool {
+    const ROWS: &[&str] =
+        &["SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES", "UNMASK", "VIEW CHANGE TRACKING"];
+    let database = cx.session.catalog.database(&cx.session.identity.database);
+    let own: &[&str] = match database.and_then(|d| d.object_by_id(id)) {
+        Some(Object::Table(_) | Object::View(_)) => ROWS,
+        Some(Object::Procedure(_)) => &["EXECUTE"],
+        Some(Object::Function(function)) if function.type_code == "FN" => {
+            &["EXECUTE", "REFERENCES"]
+        }
+        Some(Object::Function(_)) => ROWS,
+        Some(Object::Sequence(_)) => &["REFERENCES", "UPDATE"],
+        Some(Object::Synonym(_)) => &["SELECT", "INSERT", "UPDATE", "DELETE", "EXECUTE"],
+        // System objects, and triggers, whose permissions are those of the table.
+        Some(Object::Trigger(_)) | None => return true,
+    };
+    matches!(permission, "ALL" | "ALTER" | "CONTROL" | "TAKE OWNERSHIP" | "VIEW DEFINITION")
+        || own.contains(&permission)
+}
+
 /// Returns the permissions that a statement names, each with the `column_id` that it is about, or
 /// 0.
 ///
 /// # Errors
-/// 1020 for columns of a securable without columns, 1911 for an unknown column.
+/// 1020 for columns of a securable without columns, 1911 for an unknown column, 4606 for a permission
+/// that the object does not have.
 fn named(
     statement: &ast::Permission,
     place: (Class, i32),
@@ -227,6 +249,9 @@ fn named(
     let behind = statement.securable.as_ref().map(|s| &s.columns[..]).unwrap_or_default();
     let mut named = Vec::with_capacity(statement.permissions.len());
     for (permission, columns) in &statement.permissions {
+        if place.0 == Class::Object && !object_has(place.1, permission, cx) {
+            return Err(Msg::PrivilegeNotCompatible(permission).into());
+        }
         if &**permission == "ALL" && matches!(place.0, Class::Whole | Class::Object) {
             named.extend(all_of(place, cx).iter().map(|one| ((*one).to_owned(), 0)));
             continue;

@@ -8,7 +8,7 @@ use types::{Error, Msg, Result};
 use super::module::{execute_as, present};
 use super::{change_database, ddl_trigger, table, target};
 use ::catalog::name::Name;
-use ::catalog::{ForeignKeyDef, ModuleDef, Object, ReferenceAction, TableDef};
+use ::catalog::{DdlEvent, ForeignKeyDef, ModuleDef, Object, ReferenceAction, TableDef};
 use ::compile::function::compile_trigger;
 use ::compile::refuse;
 use ::executor::Cx;
@@ -22,6 +22,7 @@ pub(crate) fn create(
         return ddl_trigger::create(create, statement, cx);
     };
     check_options(create)?;
+    check_events(create)?;
     if on.is_temporary() {
         return Err(Msg::TriggerOnTemporary.into());
     }
@@ -100,6 +101,23 @@ pub(crate) fn check_options(create: &ast::CreateTrigger) -> Result<()> {
             | RoutineOption::ReturnsNullOnNullInput
             | RoutineOption::CalledOnNullInput
             | RoutineOption::Inline(_) => return refuse("this option of a trigger"),
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the events are changes of rows, each once.
+fn check_events(create: &ast::CreateTrigger) -> Result<()> {
+    for (place, name) in create.events.iter().enumerate() {
+        if !matches!(&**name, "INSERT" | "UPDATE" | "DELETE") {
+            let is_known = &**name == "LOGON" || DdlEvent::find(name).is_some();
+            return Err(match is_known {
+                true => Msg::EventTypeNotValid.into(),
+                false => Msg::InvalidEventType(name).into(),
+            });
+        }
+        if create.events[..place].contains(name) {
+            return Err(Msg::TriggerActionTwice(name).into());
         }
     }
     Ok(())

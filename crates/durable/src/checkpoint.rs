@@ -318,7 +318,9 @@ impl Checkpointer {
                 done.0.failed += 1;
                 let text = error.to_string();
                 if done.1.as_ref() != Some(&text) {
-                    report::line(&format_args!("A checkpoint failed: {text}"));
+                    report::line(&format_args!(
+                        "A checkpoint failed: {text}. Nothing is lost: a start reads the one before and more of the log"
+                    ));
                 }
                 done.1 = Some(text);
             }

@@ -76,7 +76,13 @@ impl Folder {
     /// # Errors
     /// A sentence that says why it cannot be used; then nothing in it has changed.
     pub fn open(path: &str) -> Result<Self, String> {
-        let disk = OsDisk::make(path).map_err(|error| format!("the folder {path}: {error}"))?;
+        let disk = OsDisk::make(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists | std::io::ErrorKind::NotADirectory => {
+                format!("{path} cannot be a folder: a file is in its place")
+            }
+            // A foreign type: any other system error.
+            _ => format!("the folder {path}: {error}"),
+        })?;
         Self::on(Arc::new(disk), path)
     }
 

@@ -125,6 +125,33 @@ pub fn open(
     open_folder(folder, settings, instance).map_err(|error| format!("the database {at}: {error}"))
 }
 
+/// Says why a folder cannot be read, and what an operator can do.
+fn with_advice(error: &LogError, settings: &Settings) -> String {
+    let is_lost = match error {
+        LogError::Corrupt { .. }
+        | LogError::CorruptFile { .. }
+        | LogError::MissingFile(_)
+        | LogError::MissingSegment(_)
+        | LogError::NoSegment => true,
+        LogError::Io { error, .. } => error.kind() == std::io::ErrorKind::NotFound,
+        LogError::Full { .. }
+        | LogError::Suspect
+        | LogError::Version { .. }
+        | LogError::FileVersion { .. }
+        | LogError::ForeignFile(_)
+        | LogError::Foreign(_) => false,
+    };
+    let advice = match (is_lost, settings.salvage) {
+        (false, _) => "",
+        (true, false) => {
+            "; restore a backup into a new folder, or try --salvage, which recovers what is readable \
+             and says what is lost"
+        }
+        (true, true) => "; --salvage cannot do without that: restore a backup into a new folder",
+    };
+    format!("{error}{advice}")
+}
+
 /// As [`open`], with errors that do not name the folder.
 fn open_folder(
     folder: Folder,
@@ -133,8 +160,8 @@ fn open_folder(
 ) -> Result<(Database, Recovered), String> {
     let began_ns = clock::monotonic_ns();
     let checkpoints = Checkpoints::open(Arc::clone(&folder.disk), checkpoint::options(&folder));
-    let checkpoints = checkpoints.map_err(|error| error.to_string())?;
-    let reader = checkpoints.reader().map_err(|error| error.to_string())?;
+    let checkpoints = checkpoints.map_err(|error| with_advice(&error, settings))?;
+    let reader = checkpoints.reader().map_err(|error| with_advice(&error, settings))?;
     if let (Some(until), Some(manifest)) = (settings.until_100ns, checkpoints.manifest())
         && until < manifest.utc_100ns
     {
@@ -393,12 +420,14 @@ impl LogStart<'_> {
             Err(LogError::NoSegment) if self.start.is_none() => {
                 return Ok(FirstReading { entries, ..FirstReading::default() });
             }
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(with_advice(&error, self.settings)),
         };
         let mut transactions = Transactions::until(self.settings.until_100ns);
         let mut definitions = Definitions::new(entries, self.settings.planted);
         let mut groups = 0;
-        while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
+        while let Some(batch) =
+            reader.next_batch().map_err(|error| with_advice(&error, self.settings))?
+        {
             let number = batch.header.number;
             progress.advance(batch.byte_count as u64);
             if batch.header.last_epoch < first_epoch {
@@ -426,7 +455,7 @@ impl LogStart<'_> {
         let from = ReplayFrom { segment, epoch: epoch.unwrap_or_default(), until_utc_100ns: None };
         let disk = Arc::clone(&self.folder.disk);
         log::Replay::open(disk, LOG, self.folder.id, from, self.mode())
-            .map_err(|error| error.to_string())
+            .map_err(|error| with_advice(&error, self.settings))
     }
 }
 
@@ -563,7 +592,7 @@ impl<'a> Restored<'a> {
                 let place = format!("rows from {range} on of part {part} of table {table}");
                 return Ok(Some(format!("{place} are lost: {error}")));
             }
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(with_advice(&error, self.settings)),
         };
         for (id, image) in found {
             let named = |why: &dyn std::fmt::Display| {

@@ -1,9 +1,3 @@
-//! Lines about the data folder, for stderr and for `xp_readerrorlog`.
+//! Lines about the data folder, in the server's log.
 
-use std::fmt::Display;
-
-/// Writes a line about the files of the instance.
-pub(crate) fn line(what: &dyn Display) {
-    sos::error_log::keep(&what.to_string());
-    eprintln!("clearway: {what}");
-}
+pub(crate) use sos::error_log::line;

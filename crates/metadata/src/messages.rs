@@ -1,7 +1,7 @@
 //! Messages as `sys.messages` shows them: the system's, from the error registry, and those that
 //! users added.
 
-use types::Msg;
+use types::{Msg, is_event_logged};
 
 use ::catalog::{Catalog, UserMessage};
 
@@ -42,7 +42,7 @@ fn system() -> impl Iterator<Item = MessageRow> {
         language: ENGLISH,
         severity: *severity,
         text: as_format(text, places),
-        logged: false,
+        logged: is_event_logged(*number),
     });
     registry.chain(LISTED.lines().filter_map(listed))
 }

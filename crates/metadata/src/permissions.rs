@@ -1,11 +1,18 @@
 //! The codes that the catalog views use for permissions and their states.
 
 use ::catalog::Permission;
+use tsql::permission::PERMISSIONS;
 
-/// Returns the `type` of a permission; `None` for a permission that SQL Server does not have.
+/// Returns the `type` of a permission; `None` for one that SQL Server does not have, or whose code is
+/// not documented.
 pub fn permission_type(permission: &str) -> Option<&'static str> {
-    let found = TYPES.iter().find(|(name, _)| name.eq_ignore_ascii_case(permission));
-    found.map(|(_, code)| *code)
+    let found = PERMISSIONS.iter().find(|(name, _)| name.eq_ignore_ascii_case(permission));
+    found.and_then(|(_, code)| *code)
+}
+
+/// Returns whether SQL Server has a permission of this name.
+pub fn is_permission(name: &str) -> bool {
+    PERMISSIONS.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
 }
 
 /// Returns `state` and `state_desc` of a permission.
@@ -16,65 +23,6 @@ pub fn state(permission: &Permission) -> (&'static str, &'static str) {
         (false, _) => ("D", "DENY"),
     }
 }
-
-const TYPES: &[(&str, &str)] = &[
-    ("ADMINISTER BULK OPERATIONS", "ADBO"),
-    ("ADMINISTER DATABASE BULK OPERATIONS", "DABO"),
-    ("ALTER", "AL"),
-    ("ALTER ANY CONNECTION", "ALCO"),
-    ("ALTER ANY DATABASE", "ALDB"),
-    ("ALTER ANY DATASPACE", "ALDS"),
-    ("ALTER ANY EVENT SESSION", "AAES"),
-    ("ALTER ANY EXTERNAL DATA SOURCE", "AEDS"),
-    ("ALTER ANY EXTERNAL FILE FORMAT", "AEFF"),
-    ("ALTER ANY LOGIN", "ALLG"),
-    ("ALTER ANY ROLE", "ALRL"),
-    ("ALTER ANY SCHEMA", "ALSM"),
-    ("ALTER ANY USER", "ALUS"),
-    ("ALTER RESOURCES", "ALRS"),
-    ("ALTER SERVER STATE", "ALSS"),
-    ("ALTER SETTINGS", "ALST"),
-    ("ALTER TRACE", "ALTR"),
-    ("AUTHENTICATE", "AUTH"),
-    ("BACKUP DATABASE", "BADB"),
-    ("BACKUP LOG", "BALO"),
-    ("CHECKPOINT", "CP"),
-    ("CONNECT", "CO"),
-    ("CONNECT ANY DATABASE", "CADB"),
-    ("CONNECT SQL", "COSQ"),
-    ("CONTROL", "CL"),
-    ("CONTROL SERVER", "CL"),
-    ("CREATE ANY DATABASE", "CRDB"),
-    ("CREATE DATABASE", "CRDB"),
-    ("CREATE DEFAULT", "CRDF"),
-    ("CREATE FUNCTION", "CRFN"),
-    ("CREATE PROCEDURE", "CRPR"),
-    ("CREATE ROLE", "CRRL"),
-    ("CREATE RULE", "CRRU"),
-    ("CREATE SCHEMA", "CRSM"),
-    ("CREATE SEQUENCE", "CRSO"),
-    ("CREATE SYNONYM", "CRSN"),
-    ("CREATE TABLE", "CRTB"),
-    ("CREATE TYPE", "CRTY"),
-    ("CREATE VIEW", "CRVW"),
-    ("DELETE", "DL"),
-    ("EXECUTE", "EX"),
-    ("IMPERSONATE", "IM"),
-    ("INSERT", "IN"),
-    ("REFERENCES", "RF"),
-    ("SELECT", "SL"),
-    ("SHOWPLAN", "SPLN"),
-    ("SHUTDOWN", "SHDN"),
-    ("TAKE OWNERSHIP", "TO"),
-    ("UNMASK", "UMSK"),
-    ("UPDATE", "UP"),
-    ("VIEW ANY DATABASE", "VWDB"),
-    ("VIEW ANY DEFINITION", "VWAD"),
-    ("VIEW CHANGE TRACKING", "VWCT"),
-    ("VIEW DATABASE STATE", "VWDS"),
-    ("VIEW DEFINITION", "VW"),
-    ("VIEW SERVER STATE", "VWSS"),
-];
 
 /// Returns (`role_principal_id`, `member_principal_id`) of all memberships.
 pub fn role_members(database: &catalog::Database) -> Vec<(i32, i32)> {

@@ -122,5 +122,5 @@ fn panic_in_a_request_ends_its_session_with_3624_and_no_other() {
         assert!(tokens.iter().any(printed), "{tokens:?}");
     }
     drop(witness);
-    server.stop();
+    server.stop(sos::sys::Stop::Terminate);
 }

@@ -126,7 +126,7 @@ fn known_calls_notice_what_changes_their_meaning() {
     principals_and_permissions_change(&server, &mut admin);
     temporary_procedures(&server);
     event_sessions_see_all(&mut client, &mut admin);
-    server.stop();
+    server.stop(sos::sys::Stop::Terminate);
 }
 
 fn values_differ(client: &mut TcpStream) {

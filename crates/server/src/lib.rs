@@ -32,6 +32,7 @@ use std::time::Duration;
 
 use durable::{Folder, Recovered, Settings};
 use engine::instance::{Config, Instance, Shutdown};
+use sos::clock;
 use sos::epoch;
 use sos::memory;
 use sos::park::Cancel;
@@ -240,8 +241,10 @@ impl Server {
     }
 
     /// Stops: accepts no more connections and requests, and lets those in progress finish, unless SHUTDOWN
-    /// WITH NOWAIT was the reason. A stop by a signal ends those that wait in WAITFOR.
-    pub fn stop(mut self) {
+    /// WITH NOWAIT was the reason. A stop by a signal ends those that wait in WAITFOR. The log says
+    /// what it waits for and what becomes of the data.
+    pub fn stop(mut self, signal: sys::Stop) {
+        let started_ns = clock::monotonic_ns();
         // Later clients learn at once that no server listens.
         drop(self.socket.take());
         let how = self.shared.instance.shutdown();
@@ -249,6 +252,13 @@ impl Server {
             Shutdown::Signalled | Shutdown::Orderly => self.shared.limits.shutdown_timeout,
             Shutdown::AtOnce => Duration::ZERO,
         };
+        if how == Shutdown::Signalled {
+            let (name, connections, seconds) =
+                (signal.name(), self.connections(), grace.as_secs_f64());
+            log::line(&format_args!(
+                "The server stops on {name}; {connections} connections, whose requests have {seconds} s to end"
+            ));
+        }
         // WAITFOR lets time pass: what comes behind it would not finish in time.
         let instance = &self.shared.instance;
         let urge = || {
@@ -271,6 +281,13 @@ impl Server {
                 Shutdown::AtOnce => database.stop_at_once(),
             }
         }
+        let ms = (clock::monotonic_ns() - started_ns) / 1_000_000;
+        log::line(&match self.shared.instance.durable() {
+            Some(database) => {
+                format!("The server has stopped in {ms} ms; its data is in {}", database.name())
+            }
+            None => format!("The server has stopped in {ms} ms; its data lived in memory only"),
+        });
     }
 }
 

@@ -1,4 +1,4 @@
-//! The server's log: one line per event on stderr, with the time in UTC.
+//! The server's log, as `sos::error_log` writes it, and the lines in it that clients cause.
 //!
 //! Lines that clients cause are limited in number per second, so that a flood of bad connections
 //! does not flood the log.
@@ -7,21 +7,28 @@ use std::fmt::Display;
 
 use sos::clock;
 use sos::sync::{AtomicU64, Ordering};
+use types::Error;
 
 /// Most lines per second that clients may cause.
 const CLIENT_LINES_PER_SECOND_MAX: u64 = 50;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
+/// Errors by which all clients learn that the server lacks something: memory, or room for the log.
+const SHORTAGES: [i32; 3] = [701, 8645, 9002];
+/// The least time between two lines about the same shortage.
+const SHORTAGE_QUIET_NS: u64 = 10 * NANOS_PER_SECOND;
 
-/// Writes a line about the server itself.
-pub(crate) fn line(what: &dyn Display) {
-    let (days, ticks) = clock::utc_days_and_ticks();
-    sos::error_log::keep(&what.to_string());
-    eprintln!("{} {} {what}", Date(days), Time(ticks / 10_000));
-}
+pub(crate) use sos::error_log::line;
 
 /// Returns a client's text without characters that would break a log line.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// The number, severity, state and text of an error, as lines of the log have them.
+pub(crate) fn error_line(error: &Error) -> String {
+    let (number, severity, state) = (error.number, error.severity, error.state);
+    let text = printable(&error.message);
+    format!("Error: {number}, Severity: {severity}, State: {state}. {text}")
 }
 
 /// Limits the lines that clients cause.
@@ -31,9 +38,29 @@ pub(crate) struct ClientLog {
     second: AtomicU64,
     /// Lines in that second so far.
     lines: AtomicU64,
+    /// Since when the log has a line about each shortage.
+    shortages: [AtomicU64; SHORTAGES.len()],
 }
 
 impl ClientLog {
+    /// Writes a line about an error that says what the server lacks, if it is one. While the shortage
+    /// lasts, most clients get it: one line in ten seconds is enough.
+    #[cold]
+    pub(crate) fn shortage(&self, client: &dyn Display, error: &Error) {
+        let Some(place) = SHORTAGES.iter().position(|number| *number == error.number) else {
+            return;
+        };
+        let (now_ns, last) = (clock::monotonic_ns(), &self.shortages[place]);
+        let last_ns = last.load(Ordering::Relaxed);
+        let is_due = last_ns == 0 || now_ns.saturating_sub(last_ns) >= SHORTAGE_QUIET_NS;
+        // Relaxed: of the threads that see the same time, one writes the line.
+        let taken = is_due
+            && last.compare_exchange(last_ns, now_ns, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if taken {
+            self.line(client, &error_line(error));
+        }
+    }
+
     /// Writes a line that a client has caused, unless this second has had too many.
     pub(crate) fn line(&self, client: &dyn Display, what: &dyn Display) {
         let second = clock::monotonic_ns() / NANOS_PER_SECOND;
@@ -48,55 +75,5 @@ impl ClientLog {
         if self.lines.fetch_add(1, Ordering::Relaxed) < CLIENT_LINES_PER_SECOND_MAX {
             line(&format_args!("{what} [CLIENT: {client}]"));
         }
-    }
-}
-
-/// Days since 0001-01-01; displays as a date.
-struct Date(u32);
-
-impl Display for Date {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Howard Hinnant's civil-from-days, with years that begin in March.
-        let days = u64::from(self.0) + 306;
-        let era = days / 146_097;
-        let day_of_era = days % 146_097;
-        let year_of_era =
-            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let month_from_march = (5 * day_of_year + 2) / 153;
-        let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-        let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-        let year = era * 400 + year_of_era + u64::from(month <= 2);
-        write!(f, "{year:04}-{month:02}-{day:02}")
-    }
-}
-
-/// Milliseconds since midnight; displays as a time.
-struct Time(u64);
-
-impl Display for Time {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (seconds, ms) = (self.0 / 1_000, self.0 % 1_000);
-        let (minutes, second) = (seconds / 60, seconds % 60);
-        write!(f, "{:02}:{:02}:{second:02}.{ms:03}", minutes / 60, minutes % 60)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_are_written_as_dates() {
-        assert_eq!(Date(0).to_string(), "0001-01-01");
-        assert_eq!(Date(719_162).to_string(), "1970-01-01");
-        assert_eq!(Date(730_178).to_string(), "2000-02-29");
-        assert_eq!(Date(3_652_058).to_string(), "9999-12-31");
-    }
-
-    #[test]
-    fn milliseconds_are_written_as_times() {
-        assert_eq!(Time(0).to_string(), "00:00:00.000");
-        assert_eq!(Time(86_399_999).to_string(), "23:59:59.999");
     }
 }

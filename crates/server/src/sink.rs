@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use durable::Database;
 use engine::sink::{
-    BrowseColumn, ColumnInfo, Disconnected, Done, DoneKind, EnvChange, ResultShape, ResultSink,
-    Sent,
+    BrowseColumn, ColumnInfo, CutOff, Disconnected, Done, DoneKind, EnvChange, ResultShape,
+    ResultSink, Sent,
 };
 use sos::ledger::{self, Label};
 use sos::sys::Peer;
@@ -14,7 +14,7 @@ use tds::{Columns, DoneStatus, ResponseWriter, ReturnHead, Returned};
 use types::{Error, Value};
 
 use crate::connection::{End, Names, Output, Shapes};
-use crate::log::{ClientLog, printable};
+use crate::log::{ClientLog, error_line};
 
 /// Bytes of closed packets that are sent before the response ends.
 const FLUSH_BYTES: usize = 32 * 1024;
@@ -23,6 +23,8 @@ const FLUSH_BYTES: usize = 32 * 1024;
 const MARS_BYTES_MAX: usize = 8 * FLUSH_BYTES;
 /// From this severity on, an error ends the connection.
 pub(crate) const SEVERITY_FATAL: u8 = 20;
+/// The severity of errors that say what the server lacks.
+const SEVERITY_SHORTAGE: u8 = 17;
 
 /// Receives the results of one request and writes its response.
 pub(crate) struct TokenSink<'a> {
@@ -209,6 +211,9 @@ impl ResultSink for TokenSink<'_> {
         if message.severity >= SEVERITY_FATAL {
             self.progress.session = SessionLife::Ended;
         }
+        if message.severity == SEVERITY_SHORTAGE {
+            self.log.0.shortage(&self.log.1, message);
+        }
         self.encode(|writer| writer.message(message, name))
     }
 
@@ -248,10 +253,14 @@ impl ResultSink for TokenSink<'_> {
     }
 
     fn log(&mut self, message: &Error) {
-        let (number, severity, state) = (message.number, message.severity, message.state);
-        let text = printable(&message.message);
-        let line = format_args!("Error: {number}, Severity: {severity}, State: {state}. {text}");
-        self.log.0.line(&self.log.1, &line);
+        self.log.0.line(&self.log.1, &error_line(message));
+    }
+
+    fn cut_off(&self) -> Option<CutOff> {
+        match self.progress.session {
+            SessionLife::Goes => self.output.cut_off(),
+            SessionLife::Ended => None,
+        }
     }
 
     fn is_full(&self) -> bool {

@@ -6,7 +6,8 @@ use types::{Error, Value};
 
 use crate::instance::{SessionCounter, SessionCounters};
 use plan::sink::{
-    BrowseColumn, ColumnInfo, Command, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
+    BrowseColumn, ColumnInfo, Command, CutOff, Done, DoneKind, EnvChange, ResultShape, ResultSink,
+    Sent,
 };
 
 /// The final value of an OUTPUT parameter.
@@ -150,5 +151,8 @@ impl ResultSink for Deferred<'_> {
     }
     fn sent(&self) -> Option<u64> {
         Some(self.sent)
+    }
+    fn cut_off(&self) -> Option<CutOff> {
+        self.inner.cut_off()
     }
 }

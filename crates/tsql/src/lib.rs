@@ -13,6 +13,7 @@ mod lexer;
 mod normalize;
 mod object_name;
 mod parser;
+pub mod permission;
 mod production;
 mod references;
 mod template;

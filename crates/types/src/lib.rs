@@ -29,6 +29,6 @@ pub use bytes::Bytes;
 pub use collation::Collation;
 pub use convert::{ConvertOptions, Mode, convert, convert_owned};
 pub use data_type::{DataType, Family, Length};
-pub use error::{Error, Msg, Result};
+pub use error::{Error, Msg, Result, is_event_logged};
 pub use language::Language;
 pub use value::{ColumnType, Decimal, Value};

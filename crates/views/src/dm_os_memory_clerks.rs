@@ -15,8 +15,9 @@ const COLUMNS: &[Column<ClerkRow>] = &[
     }),
     col("memory_node_id", SMALLINT, |_| small(0)),
     col("pages_kb", BIGINT, |r| big(r.bytes / 1_024)),
-    unknown("virtual_memory_reserved_kb", BIGINT),
-    unknown("virtual_memory_committed_kb", BIGINT),
+    // All memory of a clerk is in pages; scripts add these columns up.
+    col("virtual_memory_reserved_kb", BIGINT, |_| big(0)),
+    col("virtual_memory_committed_kb", BIGINT, |_| big(0)),
     col("awe_allocated_kb", BIGINT, |_| big(0)),
     col("shared_memory_reserved_kb", BIGINT, |_| big(0)),
     col("shared_memory_committed_kb", BIGINT, |_| big(0)),

@@ -59,7 +59,7 @@ fn exchange(
     };
     let answered = thread::contain(|| route::answer(console, &request, peer));
     let response = answered.unwrap_or_else(|panic| {
-        eprintln!("clearway: a request of the console panicked: {panic}");
+        sos::error_log::line(&format_args!("A request of the console panicked: {panic}"));
         Response::error(500, "The request failed in the server; its log says more.")
     });
     let goes_on = request.keeps_alive() && !console.stopping().is_set();

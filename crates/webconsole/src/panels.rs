@@ -19,6 +19,6 @@ pub(crate) fn make_table(console: &Console) {
     let _ = storage::durability::take();
     if let Err(response) = made {
         let why = String::from_utf8_lossy(&response.body);
-        eprintln!("clearway: no table for users' panels: {}", why.trim());
+        sos::error_log::line(&format_args!("No table for users' panels: {}", why.trim()));
     }
 }

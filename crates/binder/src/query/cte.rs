@@ -8,7 +8,7 @@ use tsql::ast::{Ident, QueryBody, With};
 use types::value::ColumnType;
 use types::{Mode, Msg, Result};
 
-use super::from::{SourceName, add_query_source, to_columns};
+use super::from::{SourceName, add_query_source, require_no_order, to_columns};
 use super::{bind_body, bind_query, recursion, set};
 use crate::expr::convert_to;
 use crate::{Binder, Cte};
@@ -28,6 +28,7 @@ pub fn declare(binder: &mut Binder<'_>, with: &With) -> Result<()> {
         if !names.insert(Name::folded(&cte.name)) {
             return Err(Msg::DuplicateCte(&cte.name).into());
         }
+        require_no_order(&cte.query)?;
         binder.ctes.push(Cte {
             name: cte.name.to_string(),
             columns: cte.columns.iter().map(ToString::to_string).collect(),

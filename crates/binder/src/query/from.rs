@@ -615,13 +615,22 @@ fn bind_derived(
     alias: &TableAlias,
     lateral: Lateral,
 ) -> Result<Node> {
-    let ordered = !query.order_by.is_empty() && query.offset.is_none() && !has_top(query);
-    if ordered && query.for_clause.is_none() {
-        return Err(Msg::OrderByInView.into());
-    }
+    require_no_order(query)?;
     let bound = beside(binder, lateral, |binder| bind_query(binder, query));
     let columns: Vec<&str> = alias.columns.iter().map(Ident::as_str).collect();
     add_query_source(binder, bound?, SourceName { alias: &alias.name, schema: None }, &columns)
+}
+
+/// Refuses ORDER BY where it says nothing: the rows of a view, of a subquery and the like have no order.
+///
+/// # Errors
+/// 1033, unless TOP, OFFSET or FOR XML gives it a meaning.
+pub fn require_no_order(query: &QueryExpression) -> Result<()> {
+    let means_nothing = !query.order_by.is_empty()
+        && query.offset.is_none()
+        && query.for_clause.is_none()
+        && !has_top(query);
+    if means_nothing { Err(Msg::OrderByInView.into()) } else { Ok(()) }
 }
 
 fn has_top(query: &QueryExpression) -> bool {

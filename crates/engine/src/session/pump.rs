@@ -16,7 +16,7 @@ use crate::session::{
     Admission, Entered, KnownCall, LoginRequest, Options, Reset, Rpc, RpcParameter, SessionState,
     login, session_number,
 };
-use crate::sink::{Command, Done, DoneKind, ResultSink, Sent};
+use crate::sink::{Command, CutOff, Done, DoneKind, ResultSink, Sent};
 use ::executor::{Cx, Frame};
 use ::explain::Explain;
 use ::session::event::context;
@@ -421,7 +421,8 @@ impl Session {
     fn report_end(&mut self, outcome: Result<(), Stop>, sink: &mut Deferred<'_>) -> Sent {
         let state = &mut self.state;
         match outcome {
-            Ok(()) | Err(Stop::Scope | Stop::Batch | Stop::Cancelled) => {}
+            Ok(()) | Err(Stop::Scope | Stop::Batch) => {}
+            Err(Stop::Cancelled) => report_cut_off(state, sink)?,
             Err(Stop::Disconnected) => return Err(crate::sink::Disconnected),
             Err(stop @ (Stop::Error(_) | Stop::Thrown(_) | Stop::Unbound(_))) => {
                 // Statements have sent their errors: an error left over is about the batch's text.
@@ -476,6 +477,23 @@ impl Drop for Session {
         self.state.locks.close(self.state.instance.store.locks());
         self.state.instance.sessions.close(self.state.connection.id);
     }
+}
+
+/// Ends the session of a request that was cut off, with an error: a plain DONE would mean that all
+/// of the request has run. Nothing to do if the client cancelled it, or has had the error.
+fn report_cut_off(state: &mut SessionState, sink: &mut Deferred<'_>) -> Sent {
+    let errors = match sink.cut_off() {
+        None => return Ok(()),
+        Some(CutOff::Killed) => vec![Msg::SessionKilled],
+        Some(CutOff::Stopping) => vec![Msg::ShutdownInProgress, Msg::SessionKilled],
+    };
+    transactions::roll_back_all(state, sink)?;
+    for error in errors {
+        let error = Error::from(error).at_line(1);
+        emit::error::reported(state, &error, Receiver::Client);
+        sink.message(&error)?;
+    }
+    sink.error_done(done_kind(state))
 }
 
 /// Marks an error of a batch's text, to which SET XACT_ABORT does not apply.

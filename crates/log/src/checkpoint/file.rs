@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sos::sys::{Disk, DiskFile, Open, is_disk_full};
+use sos::sys::{Disk, DiskFile, Open};
 use sos::wait::WaitType;
 
 use super::RangeKey;
@@ -15,14 +15,6 @@ use crate::{BLOCK_BYTES, LogError};
 const WRITE_BYTES: usize = 1 << 20;
 /// Bytes that go to the device at once.
 const PIECE_BYTES: usize = if cfg!(test) { 1 << 12 } else { 256 << 10 };
-
-/// Turns an error of the disk into one with its path.
-pub(super) fn disk_error(path: &str) -> impl FnOnce(std::io::Error) -> LogError {
-    move |error| {
-        let path = path.to_owned();
-        if is_disk_full(&error) { LogError::Full { path } } else { LogError::Io { path, error } }
-    }
-}
 
 /// A file that is being written.
 #[derive(Debug)]
@@ -52,7 +44,7 @@ impl FileWriter {
         block_bytes: usize,
     ) -> Result<Self, LogError> {
         let file = disk.open(&path, Open::Create, WaitType::IoCompletion);
-        let file = file.map_err(disk_error(&path))?;
+        let file = file.map_err(LogError::room(&path))?;
         Ok(Self {
             file,
             path,
@@ -139,7 +131,7 @@ impl FileWriter {
     fn write_out(&mut self, above: usize) -> Result<(), LogError> {
         if self.buffer.len() > above {
             let written = self.file.write_at(self.written, &self.buffer);
-            written.map_err(disk_error(&self.path))?;
+            written.map_err(LogError::room(&self.path))?;
             self.written += self.buffer.len() as u64;
             self.buffer.clear();
         }
@@ -155,7 +147,7 @@ impl FileWriter {
         let bytes = whole.saturating_sub(self.written_back);
         if bytes >= PIECE_BYTES as u64 {
             let given = self.file.write_back(self.written_back, bytes);
-            given.map_err(disk_error(&self.path))?;
+            given.map_err(LogError::room(&self.path))?;
             self.written_back = whole;
         }
         Ok(())
@@ -178,7 +170,7 @@ impl FileWriter {
         self.buffer.extend_from_slice(&trailer.encode());
         self.write_out(0)?;
         if !is_mutant(Mutant::CheckpointFilesNotSynced) {
-            self.file.sync().map_err(disk_error(&self.path))?;
+            self.file.sync().map_err(LogError::room(&self.path))?;
         }
         Ok(FileEntry { number: self.header.number, bytes: self.written })
     }

@@ -10,7 +10,7 @@ use sos::sys::{Disk, Open};
 use sos::wait::WaitType;
 
 use super::RangeKey;
-use super::file::{FileWriter, disk_error};
+use super::file::FileWriter;
 use super::format::{FileHeader, Kind};
 use super::manifest::Manifest;
 use super::reader::CheckpointReader;
@@ -188,7 +188,7 @@ impl Checkpoints {
                 file.write_at(0, &manifest.encode())?;
                 file.sync()
             });
-        written.map_err(disk_error(&path))
+        written.map_err(LogError::room(&path))
     }
 
     /// Makes the manifest that was written count.
@@ -384,7 +384,7 @@ impl CheckpointWriter<'_> {
         self.next.utc_100ns = clock::utc_100ns();
         let folder = self.store.options.folder.clone();
         if !is_mutant(Mutant::CheckpointFolderNotSynced) {
-            self.store.disk.sync_folder(&folder).map_err(disk_error(&folder))?;
+            self.store.disk.sync_folder(&folder).map_err(LogError::room(&folder))?;
         }
         self.store.write_manifest(&self.next)?;
         self.is_published = true;

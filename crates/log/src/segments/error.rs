@@ -2,6 +2,8 @@
 
 use std::{fmt, io};
 
+use sos::sys::{is_disk_full, is_out_of_descriptors};
+
 use crate::error::Problem;
 
 /// Why a log could not be read or written.
@@ -15,10 +17,13 @@ pub enum LogError {
         /// The error that the disk reports.
         error: io::Error,
     },
-    /// The disk is full, and nothing was written: the same call may be made again later.
+    /// There is no room, or no file descriptor, and nothing was written: the same call may be made
+    /// again later.
     Full {
         /// The file that could not be allocated.
         path: String,
+        /// The error that the disk reports.
+        error: io::Error,
     },
     /// An earlier write or sync failed. What it should have made durable may be lost.
     Suspect,
@@ -71,13 +76,24 @@ impl LogError {
     pub fn io(path: &str) -> impl FnOnce(io::Error) -> Self {
         move |error| Self::Io { path: path.to_owned(), error }
     }
+
+    /// Makes the error of a file in which nothing was written yet: it may be for lack of room.
+    pub fn room(path: &str) -> impl FnOnce(io::Error) -> Self {
+        move |error| {
+            let path = path.to_owned();
+            if is_disk_full(&error) { Self::Full { path, error } } else { Self::Io { path, error } }
+        }
+    }
 }
 
 impl fmt::Display for LogError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { path, error } => write!(f, "{path}: {error}"),
-            Self::Full { path } => write!(f, "{path}: the disk is full"),
+            Self::Full { path, error } if is_out_of_descriptors(error) => {
+                write!(f, "{path}: {error}")
+            }
+            Self::Full { path, .. } => write!(f, "{path}: the disk is full"),
             Self::Suspect => f.write_str("an earlier write of the log failed"),
             Self::Corrupt { segment, offset, problem } => {
                 write!(f, "log segment {segment} is damaged at offset {offset}: {problem}")

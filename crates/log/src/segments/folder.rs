@@ -454,7 +454,7 @@ impl LogFolder {
             let path = spare_path(&self.options.folder, number);
             let sync = self.options.sync;
             let file = self.disk.open_with(&path, Open::Write, sync, WaitType::WriteLog);
-            let file = file.map_err(LogError::io(&path))?;
+            let file = file.map_err(LogError::room(&path))?;
             let mut block = [0; BLOCK_BYTES];
             let read = file.read_at(0, &mut block).map_err(LogError::io(&path))?;
             let header = SegmentHeader::decode(&block).ok().filter(|_| read == BLOCK_BYTES);
@@ -494,12 +494,13 @@ impl LogFolder {
         });
         match made {
             Ok(file) => Ok(Spare { path, number: None, file, generation: 1, bytes }),
-            Err(error) if is_disk_full(&error) => {
-                // It may not exist; a file that stays is removed by the next call.
-                let _ = self.disk.remove(&path);
-                Err(LogError::Full { path })
+            Err(error) => {
+                if is_disk_full(&error) {
+                    // It may not exist; a file that stays is removed by the next call.
+                    let _ = self.disk.remove(&path);
+                }
+                Err(LogError::room(&path)(error))
             }
-            Err(error) => Err(LogError::Io { path, error }),
         }
     }
 }

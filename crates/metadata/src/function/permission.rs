@@ -144,8 +144,7 @@ impl Place<'_> {
             || match self.permissions() {
                 Some(permissions) => permissions.contains(&permission),
                 None => {
-                    OF_ALL.contains(&permission)
-                        || crate::permissions::permission_type(permission).is_some()
+                    OF_ALL.contains(&permission) || crate::permissions::is_permission(permission)
                 }
             }
     }

@@ -145,6 +145,15 @@ pub enum EnvChange<'a> {
     RollbackTransaction(u64),
 }
 
+/// Why a request is cut off that its client did not cancel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutOff {
+    /// Another session has killed the session.
+    Killed,
+    /// The server is stopping.
+    Stopping,
+}
+
 /// Receives the results of a request.
 pub trait ResultSink {
     /// Starts a result set.
@@ -183,6 +192,10 @@ pub trait ResultSink {
     /// Number of result sets, DONEs and messages that the receiver has got so far: with none, an
     /// atomic block may run again. `None` if the sink does not count, and then none does.
     fn sent(&self) -> Option<u64> {
+        None
+    }
+    /// Why a cancelled request is cut off; `None` if its client wishes it, who then needs no error.
+    fn cut_off(&self) -> Option<CutOff> {
         None
     }
 }

@@ -202,7 +202,7 @@ static DATABASE_SPACE: TextProcedure = TextProcedure {
     text: "
 DECLARE @reserved bigint, @used bigint, @data bigint
 SELECT @reserved = ISNULL(SUM(a.total_pages), 0) * 8, @used = ISNULL(SUM(a.used_pages), 0) * 8,
-    @data = ISNULL(SUM(CASE WHEN p.index_id < 2 THEN a.data_pages END), 0) * 8
+    @data = ISNULL(SUM(CASE WHEN p.index_id < 2 THEN a.data_pages ELSE 0 END), 0) * 8
 FROM sys.allocation_units AS a JOIN sys.partitions AS p ON p.partition_id = a.container_id
 DECLARE @size varchar(18) = CAST(CAST(@reserved / 1024.0 AS decimal(15, 2)) AS varchar(15)) + ' MB'
 IF @oneresultset = 1

@@ -30,10 +30,8 @@ pub(crate) enum End {
     Stopping,
     /// The log failed while a part of a response waited for it.
     LogFailed,
-    /// Another session killed this one while it ran a request.
+    /// Another session killed this one; a request that ran has had its error.
     Killed,
-    /// Another session killed this one while it was idle.
-    KilledIdle,
     /// The socket failed with this error.
     Socket(io::Error),
 }
@@ -42,12 +40,9 @@ impl End {
     /// Returns whether the log gets a line about it.
     pub(crate) const fn is_noteworthy(&self) -> bool {
         match self {
-            Self::Closed
-            | Self::LoginRefused
-            | Self::Fatal
-            | Self::Stopping
-            | Self::Killed
-            | Self::KilledIdle => false,
+            Self::Closed | Self::LoginRefused | Self::Fatal | Self::Stopping | Self::Killed => {
+                false
+            }
             Self::Protocol(_)
             | Self::Tls(_)
             | Self::NoTls(_)
@@ -74,7 +69,7 @@ impl fmt::Display for End {
             Self::Panicked => f.write_str("A request has failed an assertion; its session ended."),
             Self::Stopping => f.write_str("The server is stopping."),
             Self::LogFailed => f.write_str("The log has failed."),
-            Self::Killed | Self::KilledIdle => f.write_str("The session was killed."),
+            Self::Killed => f.write_str("The session was killed."),
             Self::Socket(error) => write!(f, "The connection failed: {error}."),
         }
     }

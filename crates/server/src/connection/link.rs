@@ -2,6 +2,7 @@
 //! the flag that cancels the request.
 
 use engine::session::Traffic;
+use engine::sink::CutOff;
 use sos::lock::{SpinClass, SpinLock};
 use sos::park::Cancel;
 use sos::sched::Interrupt;
@@ -94,10 +95,18 @@ impl Link {
 
     /// Returns why the connection has to end, if it has to.
     pub(super) fn end(&self) -> Option<End> {
+        self.cut_off().map(|why| match why {
+            CutOff::Killed => End::Killed,
+            CutOff::Stopping => End::Stopping,
+        })
+    }
+
+    /// Returns why a request that runs is cut off, if it is.
+    pub(super) fn cut_off(&self) -> Option<CutOff> {
         if self.killed.load(Ordering::Relaxed) {
-            return Some(End::Killed);
+            return Some(CutOff::Killed);
         }
-        self.is_stopping().then_some(End::Stopping)
+        self.is_stopping().then_some(CutOff::Stopping)
     }
 
     /// Returns whether the bytes waiting on the socket cancel the request: an attention, or the end

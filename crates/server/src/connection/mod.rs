@@ -501,11 +501,7 @@ impl Side {
     /// Fails if the connection has to end. No error is sent: the client would take it for the
     /// answer to its next request.
     fn end_between_requests(&self) -> Result<(), End> {
-        match self.link.end() {
-            None => Ok(()),
-            Some(End::Killed) => Err(End::KilledIdle),
-            Some(end) => Err(end),
-        }
+        self.link.end().map_or(Ok(()), Err)
     }
 
     fn output<'a>(&'a mut self, sealed: &'a mut Vec<u8>) -> Output<'a> {
@@ -526,9 +522,8 @@ impl Side {
         io.writer.discard();
         match end {
             End::Protocol(error) => self.explain(&error.to_error(), io),
-            End::Killed => self.explain(&Msg::SessionKilled.into(), io),
             End::Closed
-            | End::KilledIdle
+            | End::Killed
             | End::Tls(_)
             | End::NoTls(_)
             | End::LoginRefused
@@ -570,7 +565,6 @@ impl Side {
                 | End::Panicked
                 | End::LogFailed
                 | End::Killed
-                | End::KilledIdle
                 | End::Socket(_) => lane.fail(),
             }
         }

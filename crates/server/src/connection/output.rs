@@ -4,6 +4,7 @@ use std::io::{self, IoSlice};
 use std::time::Duration;
 
 use durable::Database;
+use engine::sink::CutOff;
 use sos::park::Wake;
 use sos::sched;
 use sos::sys::Direction;
@@ -37,6 +38,11 @@ impl Output<'_> {
     ) -> Result<(), End> {
         wait_for_log(database)?;
         self.send(writer)
+    }
+
+    /// Returns why the request is cut off, if it is.
+    pub(crate) fn cut_off(&self) -> Option<CutOff> {
+        self.link.cut_off()
     }
 
     /// Sends all closed packets.

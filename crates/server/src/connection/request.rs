@@ -250,14 +250,10 @@ impl Side {
             io.writer.done(failed());
         }
         io.writer.finish();
-        // Before the send: a client that has its whole answer gets nothing more.
-        let end = self.link.end();
         self.send(io)?;
-        if let Some(end) = end {
-            return Err(end);
-        }
         match progress.session {
-            sink::SessionLife::Goes => Ok(()),
+            // A kill or a stop that came too late for this request.
+            sink::SessionLife::Goes => self.end_between_requests(),
             sink::SessionLife::Ended => Err(End::Fatal),
         }
     }

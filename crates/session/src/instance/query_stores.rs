@@ -107,7 +107,9 @@ impl Instance {
         }
         for (database, bytes) in self.query_store.to_write(query_store::now(), all) {
             if let Err(error) = durable.write_aside(&file_of(database), &bytes) {
-                eprintln!("clearway: the Query Store of database {database}: {error}");
+                sos::error_log::line(&format_args!(
+                    "The Query Store of database {database}: {error}"
+                ));
                 self.query_store.not_written(database);
             }
         }
@@ -118,7 +120,7 @@ impl Instance {
     pub(super) fn read_query_stores(&self) {
         let Some(durable) = self.durable() else { return };
         let names = durable.names_aside(FILE).unwrap_or_else(|error| {
-            eprintln!("clearway: the Query Stores: {error}");
+            sos::error_log::line(&format_args!("The Query Stores: {error}"));
             Vec::new()
         });
         let mut files = Vec::new();
@@ -131,7 +133,7 @@ impl Instance {
                 self.query_store.take_read(id, &bytes).map_err(ToOwned::to_owned)
             });
             if let Err(why) = taken {
-                eprintln!("clearway: the Query Store in {name} is lost: {why}");
+                sos::error_log::line(&format_args!("The Query Store in {name} is lost: {why}"));
             }
             files.push((id, name));
         }
@@ -140,7 +142,7 @@ impl Instance {
         let known = self.query_store.databases();
         for (_, name) in files.iter().filter(|(id, _)| !known.contains(id)) {
             if let Err(error) = durable.remove_aside(name) {
-                eprintln!("clearway: {name}: {error}");
+                sos::error_log::line(&format_args!("{name}: {error}"));
             }
         }
     }

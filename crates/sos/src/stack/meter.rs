@@ -132,7 +132,9 @@ fn give_back_deep() {
         RESERVE_USED.fetch_max(used, Ordering::Relaxed);
     }
     if used > reserve / 2 {
-        eprintln!("clearway: a request used {used} of {reserve} bytes of the reserve of its stack");
+        crate::error_log::line(&format_args!(
+            "A request used {used} of {reserve} bytes of the reserve of its stack"
+        ));
     }
     let unused = place().saturating_sub(RED_ZONE_BYTES).saturating_sub(limits.low);
     // SAFETY: this part of the calling thread's stack is below every frame in use.

@@ -220,10 +220,18 @@ pub trait DiskFile: fmt::Debug + Send + Sync {
     fn allocate(&self, offset: u64, len: u64) -> io::Result<()>;
 }
 
-/// Returns whether an error means that there is no room: the file system's, or the user's quota.
+/// Returns whether an error means that there is no room now, and that nothing was done: the file
+/// system's, the user's quota, or no file descriptor for the file.
 #[must_use]
 pub fn is_disk_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+        || is_out_of_descriptors(error)
+}
+
+/// Returns whether an error means that the process, or the machine, has no file descriptor left.
+#[must_use]
+pub fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
 /// Returns the names in a path of a [`Disk`]; none for the disk's folder.

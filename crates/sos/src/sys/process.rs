@@ -113,6 +113,12 @@ pub fn granted_memory_bytes() -> u64 {
     super::cgroup::limit_bytes().map_or(machine, |limit| limit.min(machine))
 }
 
+/// Returns the most file descriptors that the process may have.
+#[must_use]
+pub fn open_files_limit() -> u64 {
+    call(SysCause::Process, || getrlimit(Resource::Nofile)).current.unwrap_or(u64::MAX)
+}
+
 /// Raises the limit of open files as far as the system allows; returns the resulting limit.
 pub fn raise_open_files() -> u64 {
     call(SysCause::Process, || {

@@ -1,4 +1,4 @@
-//! Signals: SIGTERM and SIGINT, which ask the server to stop, as a descriptor to wait on.
+//! Signals: SIGTERM, SIGINT and SIGHUP, which ask the server to stop, as a descriptor to wait on.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -12,18 +12,21 @@ use super::{Direction, SysCause, call, poll_fd};
 use crate::clock;
 use crate::ledger::{self, State};
 
-/// SIGTERM and SIGINT as a wake-up. Must be made before any thread is started, because threads
-/// inherit the mask that keeps the signals from killing the process.
+/// The signals that ask to stop as a wake-up. Must be made before any thread is started, because
+/// threads inherit the mask that keeps the signals from killing the process.
 #[derive(Debug)]
 pub struct StopSignals(OwnedFd);
 
 impl StopSignals {
-    /// Takes the two signals over from the default action.
+    /// Takes the signals over from the default action. SIGHUP stays ignored where the process was
+    /// started so, as by nohup.
     pub fn new() -> io::Result<Self> {
         call(SysCause::Process, || {
             // SAFETY: a signal set is plain data; zero is a valid value of it.
             let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
-            for signal in [libc::SIGTERM, libc::SIGINT] {
+            // A blocked signal is queued even if it is ignored.
+            let hang_up = (!is_ignored(libc::SIGHUP)).then_some(libc::SIGHUP);
+            for signal in [libc::SIGTERM, libc::SIGINT].into_iter().chain(hang_up) {
                 // SAFETY: `set` is a valid set and the signal a valid number.
                 unsafe { libc::sigaddset(&raw mut set, signal) };
             }
@@ -71,6 +74,29 @@ pub enum Stop {
     Interrupt,
     /// SIGTERM, from a service manager or `kill`.
     Terminate,
+    /// SIGHUP: the terminal was closed.
+    HangUp,
+}
+
+impl Stop {
+    /// Returns the signal's name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Interrupt => "SIGINT",
+            Self::Terminate => "SIGTERM",
+            Self::HangUp => "SIGHUP",
+        }
+    }
+}
+
+/// Whether the process was started with this signal ignored.
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: a `sigaction` is plain data; zero is a valid value of it.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: nothing is set, and `action` is writable.
+    let asked = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
+    asked == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
 impl StopSignals {
@@ -83,7 +109,12 @@ impl StopSignals {
         let mut info = [0_u8; 128];
         let count = call(SysCause::Process, || rustix::io::read(&self.0, &mut info))?;
         let number = info[..count].first_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes));
-        Ok(Some(if number == libc::SIGINT { Stop::Interrupt } else { Stop::Terminate }))
+        Ok(Some(match number {
+            libc::SIGINT => Stop::Interrupt,
+            libc::SIGHUP => Stop::HangUp,
+            // The only other signal of the set.
+            _ => Stop::Terminate,
+        }))
     }
 }
 
@@ -121,6 +152,7 @@ pub fn ask_to_stop(process_id: u32, stop: Stop) -> io::Result<()> {
     let signal = match stop {
         Stop::Interrupt => Signal::INT,
         Stop::Terminate => Signal::TERM,
+        Stop::HangUp => Signal::HUP,
     };
     let process = process_of(process_id)?;
     Ok(call(SysCause::Process, || kill_process(process, signal))?)

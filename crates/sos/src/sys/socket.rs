@@ -4,7 +4,7 @@ use std::io::{self, IoSlice};
 use std::mem;
 use std::net::SocketAddr;
 use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use io_uring::{IoUring, opcode, types};
 use rustix::io::Errno;
@@ -198,6 +198,13 @@ impl Socket {
     pub fn try_clone(&self) -> io::Result<Self> {
         let fd = call(SysCause::Control, || self.0.as_fd().try_clone_to_owned())?;
         Ok(Self(fd.into()))
+    }
+}
+
+impl Socket {
+    /// Returns the number of its descriptor.
+    pub(crate) fn number(&self) -> u64 {
+        u64::from(self.as_fd().as_raw_fd().unsigned_abs())
     }
 }
 

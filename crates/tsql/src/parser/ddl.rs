@@ -208,7 +208,7 @@ impl Parser<'_> {
         }
         let server = self.tokens[self.position - 1].keyword == Kw::Server;
         let Some(kind) = drop_kind(self.keyword(), server) else {
-            return self.unsupported_here(start);
+            return self.unsupported_object(start);
         };
         self.advance();
         self.drop_names(kind)

@@ -9,6 +9,7 @@ use crate::ast::{
 };
 use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
+use crate::permission::{is_permission, starts_permission};
 
 impl Parser<'_> {
     fn principal_kind(&mut self) -> PrincipalKind {
@@ -194,16 +195,33 @@ impl Parser<'_> {
         })))
     }
 
-    /// Parses `VIEW SERVER STATE`, `SELECT (a, b)`, `ALL PRIVILEGES`.
+    /// Parses `VIEW SERVER STATE`, `SELECT (a, b)`, `ALL PRIVILEGES`. The error names the first word that
+    /// no permission goes on with.
     fn permission_name(&mut self) -> Result<(Box<str>, Vec<Ident>)> {
-        let mut name = self.any_word()?.to_ascii_uppercase();
+        let mut name = String::new();
         while self.at_kind(TokenKind::Word) && !matches!(self.keyword(), Kw::On | Kw::To | Kw::From)
         {
-            let word = self.any_word()?.to_ascii_uppercase();
-            if name != "ALL" || word != "PRIVILEGES" {
-                name.push(' ');
-                name.push_str(&word);
+            let at = self.position;
+            let word = match self.keyword() {
+                Kw::Exec => "EXECUTE".to_owned(),
+                Kw::Proc => "PROCEDURE".to_owned(),
+                _ => self.text_of(self.tokens[at]).to_ascii_uppercase(),
+            };
+            self.any_word()?;
+            if name == "ALL" && word == "PRIVILEGES" {
+                continue;
             }
+            if !name.is_empty() {
+                name.push(' ');
+            }
+            name.push_str(&word);
+            if !starts_permission(&name) {
+                self.position = at;
+                return Err(self.unexpected());
+            }
+        }
+        if !is_permission(&name) {
+            return Err(self.unexpected());
         }
         Ok((name.into(), self.optional_paren_list(Self::ident)?))
     }

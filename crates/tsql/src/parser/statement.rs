@@ -209,7 +209,7 @@ impl Parser<'_> {
             (Kw::Unique | Kw::Clustered | Kw::Nonclustered | Kw::Columnstore | Kw::Index, _) => {
                 self.create_index()
             }
-            _ => self.unsupported_here(start),
+            _ => self.unsupported_object(start),
         }
     }
 
@@ -232,7 +232,7 @@ impl Parser<'_> {
                 None => self.unsupported_here(start),
             },
             (Kw::Event, Kw::Session) => self.alter_event_session(),
-            _ => self.unsupported_here(start),
+            _ => self.unsupported_object(start),
         }
     }
 

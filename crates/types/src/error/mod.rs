@@ -11,10 +11,12 @@ mod partition;
 mod temporal;
 #[macro_use]
 mod from_8000;
+mod logged;
 mod messages;
 
 use std::fmt;
 
+pub use logged::is_event_logged;
 pub use messages::Msg;
 pub use registry::MessageText;
 

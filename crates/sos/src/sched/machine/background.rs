@@ -36,7 +36,7 @@ impl Machine {
             let activity = Arc::new(Activity::of_this_thread(&of_thread, Role::Background));
             let _on_roster = shared.roster.enter(&activity);
             if let Err(message) = thread::contain(run) {
-                eprintln!("clearway: a background thread panicked: {message}");
+                crate::error_log::line(&format_args!("A background thread panicked: {message}"));
             }
         };
         thread::spawn(&self.shared.accounts, name, body)
@@ -73,7 +73,7 @@ impl Machine {
                     return;
                 }
                 if let Err(message) = thread::contain(&mut run) {
-                    eprintln!("clearway: a background task panicked: {message}");
+                    crate::error_log::line(&format_args!("A background task panicked: {message}"));
                 }
                 let now_ns = clock::monotonic_ns();
                 if now_ns - tidied_ns >= TIDY_NS {

@@ -1,9 +1,11 @@
 //! The listener thread: accepts connections and gives each to the scheduler with the fewest.
 
+use std::fmt::Display;
 use std::io;
 
 use super::{ACCEPT_PAUSE, Machine};
 use crate::clock;
+use crate::error_log;
 use crate::memory::{self, TIDY_NS};
 use crate::park;
 
@@ -31,8 +33,10 @@ impl Machine {
         listener: &Listener,
         connect: &mut dyn FnMut(Socket, Peer) -> Option<Connection>,
     ) {
+        let mut descriptors = Descriptors::new();
         while self.shared.phase() == Phase::Running {
             match listener.accept() {
+                Ok((socket, _)) if !descriptors.suffice_with(&socket) => {}
                 Ok((socket, peer)) => {
                     let connection = thread::contain(|| connect(socket, peer));
                     if let Ok(Some(connection)) = connection {
@@ -43,7 +47,8 @@ impl Machine {
                     self.wait_for_connections(listener);
                 }
                 Err(error) if is_of_one_connection(&error) => {}
-                Err(_) => {
+                Err(error) => {
+                    descriptors.complain(&error);
                     park::sleep(ACCEPT_PAUSE, WaitType::Accept, Some(&self.shared.stopping));
                 }
             }
@@ -74,6 +79,50 @@ impl Machine {
         let fewest = self.schedulers.iter().min_by_key(load).expect("a machine has schedulers");
         fewest.connections.fetch_add(1, Ordering::Relaxed);
         fewest.send(Mail::Adopt(connection));
+    }
+}
+
+/// Keeps file descriptors back from connections: a server whose clients take all of them could not
+/// open the next file of its log.
+struct Descriptors {
+    limit: u64,
+    /// When the log last said that a connection was refused.
+    complained_ns: Option<u64>,
+}
+
+impl Descriptors {
+    /// Descriptors that connections leave: for the log, a checkpoint, backups and event files.
+    const KEPT: u64 = 16;
+    /// The least time between two lines in the log.
+    const QUIET_NS: u64 = 60_000_000_000;
+
+    fn new() -> Self {
+        Self { limit: sys::open_files_limit(), complained_ns: None }
+    }
+
+    /// Whether enough descriptors are left beside this connection. A new one has the lowest free
+    /// number, so that all below it are taken.
+    fn suffice_with(&mut self, socket: &Socket) -> bool {
+        if socket.number() + Self::KEPT < self.limit {
+            return true;
+        }
+        self.complain(&"file descriptors run short");
+        false
+    }
+
+    /// Says in the log that connections are refused, once a minute.
+    fn complain(&mut self, why: &dyn Display) {
+        let now_ns = clock::monotonic_ns();
+        if self.complained_ns.is_some_and(|last_ns| now_ns - last_ns < Self::QUIET_NS) {
+            return;
+        }
+        self.complained_ns = Some(now_ns);
+        error_log::line(&format_args!(
+            "Connections are refused: {why}. The process may have {} of them, of which {} are kept for files: \
+             raise the limit (ulimit -n, LimitNOFILE=), or lower --max-connections",
+            self.limit,
+            Self::KEPT
+        ));
     }
 }
 

@@ -30,7 +30,7 @@ impl Scheduler {
             worker.begin_request();
             self.counters.step();
             let released = thread::contain(|| resting.task.release()).unwrap_or_else(|message| {
-                eprintln!("clearway: a connection's task panicked: {message}");
+                crate::error_log::line(&format_args!("A connection's task panicked: {message}"));
                 Some(Next::Close)
             });
             self.put_back_released(token, resting, released);

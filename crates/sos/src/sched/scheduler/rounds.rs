@@ -153,7 +153,9 @@ impl Scheduler {
                 // The task may have handed the scheduler over while it ran; the worker holds it
                 // again now.
                 let next = thread::contain(run).unwrap_or_else(|message| {
-                    eprintln!("clearway: a connection's task panicked: {message}");
+                    crate::error_log::line(&format_args!(
+                        "A connection's task panicked: {message}"
+                    ));
                     Next::Close
                 });
                 ledger::task_returned();
@@ -226,7 +228,9 @@ impl Scheduler {
             self.poller.remove(gone.task.fd());
             let dropped = thread::contain(|| drop(gone));
             if let Err(message) = dropped {
-                eprintln!("clearway: a connection's task panicked at its end: {message}");
+                crate::error_log::line(&format_args!(
+                    "A connection's task panicked at its end: {message}"
+                ));
             }
         }
         // Relaxed: a count for the choice of a scheduler.

@@ -234,6 +234,7 @@ with_messages_from_8000! {
     PercentRange = 1031, 15, "Percent values must be between 0 and 100.";
     UpdatePrefix(prefix: &'a str, table: &'a str) = 1032, 16, "Cannot use the column prefix '{prefix}'. This must match the object in the UPDATE clause '{table}'.";
     OrderByInView = 1033, 15, "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common table expressions, unless TOP, OFFSET or FOR XML is also specified.";
+    TriggerActionTwice(action: &'a str) = 1034, 15, "Syntax error: Duplicate specification of the action \"{action}\" in the trigger declaration.";
     SyntaxExpected(token: &'a str, expected: &'a str) = 1035, 15, "Incorrect syntax near '{token}', expected '{expected}'.";
     NameMissing = 1038, 15, "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change the alias to a valid name.";
     OptionTwice(option: &'a str) = 1039, 15, "Option '{option}' is specified more than once.";
@@ -434,6 +435,7 @@ with_messages_from_8000! {
     BulkOrderTwice(column: &'a str) = 4818, 10, "Could not bulk load. The sorted column '{column}' was specified more than once. The ORDER hint is ignored.";
     BulkNotSorted(first: &'a str, second: &'a str) = 4819, 16, "Cannot bulk load. The bulk data stream was incorrectly specified as sorted or the data violates a uniqueness constraint imposed by the target table. Sort order incorrect for the following two rows: primary key of first row: {first}, primary key of second row: {second}.";
     BulkUnexpectedEnd = 4832, 16, "Bulk load: An unexpected end of file was encountered in the data file.";
+    PrivilegeNotCompatible(privilege: &'a str) = 4606, 16, "Granted or revoked privilege {privilege} is not compatible with object.";
     NeedsCascade = 4611, 16, "To revoke or deny grantable privileges, specify the CASCADE option.";
     NoGrantPermission = 4613, 16, "Grantor does not have GRANT permission.";
     BulkNoPermission = 4834, 16, "You do not have permission to use the bulk load statement.";
