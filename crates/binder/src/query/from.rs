@@ -11,15 +11,15 @@ use types::value::ColumnType;
 use types::{Msg, Result};
 
 use super::hints::{scan_hints, versions_of};
+use super::resolve::{Resolved, resolve_table};
 use super::{bind_query, bulk, check_option, cte, function, pivot, sample, temporal};
-use crate::context::{check_local, require_entry};
 use crate::dml::is_nested;
 use crate::expr::{bind_condition, bind_expr, common_type, convert_to};
 use crate::hint::check_table_hints;
 use crate::{Binder, Source, SourceColumn, ViewSource};
 use catalog::name::Name;
 use catalog::security::{Owner, Securable};
-use catalog::{ModuleDef, Object, TableDef};
+use catalog::{ModuleDef, TableDef};
 use optimizer::inner_join;
 use plan::depth;
 use plan::expr::{Expr, ExprKind, Register};
@@ -30,9 +30,6 @@ use plan::query::{
 use plan::sink::Traits;
 use plan::view::SystemView;
 use plan::walk::{self, Registers};
-
-/// Maximum length of a chain of synonyms.
-const SYNONYMS_MAX: u32 = 8;
 
 /// Stack for a join and a filter above it.
 const LEVEL_BYTES: usize = 2 * depth::NODE_BYTES;
@@ -362,83 +359,6 @@ fn hinted(table: &TableDef, index: &ast::IndexRef) -> Result<Option<u16>> {
             })?,
     };
     Ok(u16::try_from(place).ok())
-}
-
-/// The object that a name in FROM refers to.
-pub enum Resolved<'a> {
-    /// A table, temporary ones included.
-    Table(Arc<TableDef>),
-    /// A system view, and the database that it is read in.
-    System(&'static dyn SystemView, &'a str),
-    /// A view, and its database.
-    View(Arc<ModuleDef>, &'a str),
-}
-
-/// Resolves the name of a table or view: temporary tables, the catalog, system views.
-///
-/// # Errors
-/// 208 if there is none, or no database of that name; 7202 for another server.
-pub fn resolve_table<'a>(binder: &mut Binder<'a>, name: &ObjectName) -> Result<Resolved<'a>> {
-    // Global temporary tables are in tempdb, whatever database the name has.
-    let is_global = name.object.starts_with("##");
-    check_local(binder, name)?;
-    if name.is_temporary() && !is_global {
-        binder.session_bound = true;
-        let table = (binder.temp_tables)(&name.object);
-        return table
-            .map(Resolved::Table)
-            .ok_or_else(|| Msg::InvalidObject(&name.to_string()).into());
-    }
-    let catalog = binder.catalog;
-    let mut target = name;
-    for _ in 0..SYNONYMS_MAX {
-        let database = target.database.as_deref().unwrap_or(binder.database);
-        let database = if is_global { "tempdb" } else { database };
-        let Some(database) = catalog.database(database) else {
-            return Err(Msg::InvalidObject(&name.to_string()).into());
-        };
-        if database.options.restoring.is_some() {
-            return Err(Msg::DatabaseRestoring(&database.name).into());
-        }
-        require_entry(binder, database)?;
-        let schema = target.schema.as_deref().unwrap_or("dbo");
-        let schema = if is_global { "dbo" } else { schema };
-        match database.object(schema, &target.object) {
-            Some(Object::Table(table)) => return Ok(Resolved::Table(Arc::clone(table))),
-            Some(Object::View(view)) => {
-                return Ok(Resolved::View(Arc::clone(view), database.name.as_str()));
-            }
-            Some(Object::Synonym(synonym)) => {
-                target = &synonym.target;
-                check_local(binder, target)?;
-            }
-            Some(
-                Object::Procedure(_)
-                | Object::Function(_)
-                | Object::Trigger(_)
-                | Object::Sequence(_),
-            ) => break,
-            None => {
-                let schema = target.schema.as_deref().unwrap_or_default();
-                // The tables of msdb belong to its schema dbo, and exist there only.
-                let is_dbo = schema.is_empty() || Name::same(schema, "dbo");
-                let of_msdb = (is_dbo && Name::same(&database.name, "msdb"))
-                    .then(|| binder.library.view(plan::view::MSDB, &target.object))
-                    .flatten();
-                let view = of_msdb.or_else(|| binder.library.view(schema, &target.object));
-                if let Some(view) = view {
-                    return Ok(Resolved::System(view, database.name.as_str()));
-                }
-                let missing =
-                    binder.library.known_but_missing(&database.name, schema, &target.object);
-                return Err(match missing {
-                    Some(known) => Msg::NotSupported(&known).into(),
-                    None => Msg::InvalidObject(&name.to_string()).into(),
-                });
-            }
-        }
-    }
-    Err(Msg::InvalidObject(&name.to_string()).into())
 }
 
 /// The names by which a source's columns can be qualified.

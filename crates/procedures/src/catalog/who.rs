@@ -25,8 +25,8 @@ SELECT s.session_id AS spid, CAST(0 AS smallint) AS ecid, CAST(s.status AS nchar
     CAST(CASE s.status WHEN 'running' THEN 'SELECT' ELSE 'AWAITING COMMAND' END AS nchar(26)) AS cmd,
     CAST(0 AS int) AS request_id
 FROM sys.dm_exec_sessions AS s
-LEFT JOIN (SELECT r.session_id, MIN(NULLIF(r.blocking_session_id, 0)) AS by_session
-    FROM sys.dm_exec_requests AS r GROUP BY r.session_id) AS b ON b.session_id = s.session_id
+LEFT JOIN (SELECT r.session_id, MIN(r.blocking_session_id) AS by_session
+    FROM sys.dm_exec_requests AS r WHERE r.blocking_session_id <> 0 GROUP BY r.session_id) AS b ON b.session_id = s.session_id
 WHERE @loginame IS NULL OR s.login_name = @loginame OR CAST(s.session_id AS nvarchar(128)) = @loginame
     OR (@loginame = 'active' AND s.status <> 'sleeping')
 ORDER BY s.session_id",
@@ -48,8 +48,8 @@ SELECT CAST(s.session_id AS char(5)) AS SPID, CAST(s.status AS nvarchar(30)) AS 
     CAST(s.program_name AS nvarchar(128)) AS ProgramName, CAST(s.session_id AS char(5)) AS SPID,
     CAST('0' AS char(5)) AS REQUESTID
 FROM sys.dm_exec_sessions AS s
-LEFT JOIN (SELECT r.session_id, MIN(NULLIF(r.blocking_session_id, 0)) AS by_session
-    FROM sys.dm_exec_requests AS r GROUP BY r.session_id) AS b ON b.session_id = s.session_id
+LEFT JOIN (SELECT r.session_id, MIN(r.blocking_session_id) AS by_session
+    FROM sys.dm_exec_requests AS r WHERE r.blocking_session_id <> 0 GROUP BY r.session_id) AS b ON b.session_id = s.session_id
 WHERE @loginame IS NULL OR s.login_name = @loginame OR CAST(s.session_id AS nvarchar(128)) = @loginame
     OR (@loginame = 'active' AND s.status <> 'sleeping')
 ORDER BY s.session_id",
