@@ -195,9 +195,13 @@ fn check_options(create: &ast::CreateProcedure) -> Result<bool> {
             | RoutineOption::Recompile
             | RoutineOption::ExecuteAs(_) => {}
             RoutineOption::Encryption => return refuse("WITH ENCRYPTION"),
-            RoutineOption::ReturnsNullOnNullInput
-            | RoutineOption::CalledOnNullInput
-            | RoutineOption::Inline(_) => return refuse("a function's option in a procedure"),
+            RoutineOption::ReturnsNullOnNullInput => {
+                return refuse("RETURNS NULL ON NULL INPUT of a procedure");
+            }
+            RoutineOption::CalledOnNullInput => {
+                return refuse("CALLED ON NULL INPUT of a procedure");
+            }
+            RoutineOption::Inline(_) => return refuse("INLINE of a procedure"),
         }
     }
     Ok(native)

@@ -24,8 +24,8 @@ use ::session::instance::SessionCounter;
 const TABLE_EXISTS: u8 = 6;
 
 pub(crate) fn create(create: &ast::CreateTable, cx: &mut Cx<'_>) -> Result<()> {
-    if create.as_kind.is_some() {
-        return refuse("graph and file tables");
+    if let Some(kind) = &create.as_kind {
+        return refuse(&format!("CREATE TABLE .. AS {kind}"));
     }
     let name = create.name.database.as_deref().filter(|d| !d.is_empty());
     let name = if create.name.is_temporary() { Some("tempdb") } else { name };

@@ -101,10 +101,14 @@ pub(crate) fn check_options(create: &ast::CreateTrigger) -> Result<()> {
             RoutineOption::SchemaBinding | RoutineOption::ExecuteAs(_) => {}
             RoutineOption::NativeCompilation => return refuse("natively compiled triggers"),
             RoutineOption::Encryption => return refuse("WITH ENCRYPTION"),
-            RoutineOption::Recompile
-            | RoutineOption::ReturnsNullOnNullInput
-            | RoutineOption::CalledOnNullInput
-            | RoutineOption::Inline(_) => return refuse("this option of a trigger"),
+            RoutineOption::Recompile => return refuse("RECOMPILE of a trigger"),
+            RoutineOption::ReturnsNullOnNullInput => {
+                return refuse("RETURNS NULL ON NULL INPUT of a trigger");
+            }
+            RoutineOption::CalledOnNullInput => {
+                return refuse("CALLED ON NULL INPUT of a trigger");
+            }
+            RoutineOption::Inline(_) => return refuse("INLINE of a trigger"),
         }
     }
     Ok(())

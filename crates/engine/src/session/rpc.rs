@@ -46,7 +46,8 @@ pub(crate) fn run(
     }
     let parsed = parse_procedure_name(name).map_err(|_| not_found(name))?;
     check_local(session, &parsed)?;
-    let by_synonym = synonym_target(session, &parsed).cloned();
+    // Nor does a synonym.
+    let by_synonym = synonym_target(session, &parsed).filter(|_| find(&parsed).is_none()).cloned();
     if let Some(target) = &by_synonym {
         check_local(session, target)?;
     }
