@@ -360,7 +360,7 @@ pub fn resolve_procedure(
     find(name).or_else(|| find(synonym_target(session, name)?))
 }
 
-/// Returns what a synonym stands for; `None` if the name is not that of a synonym.
+/// Returns the target of a synonym; `None` if the name is not that of a synonym.
 pub fn synonym_target<'s>(
     session: &'s SessionState,
     name: &tsql::ast::ObjectName,
@@ -464,7 +464,7 @@ impl Runner<'_> {
         outcome
     }
 
-    /// Calls the system procedure that a synonym stands for.
+    /// Calls the system procedure that is the target of a synonym.
     #[cold]
     fn call_by_synonym(
         &self,

@@ -474,7 +474,7 @@ pub fn object_by_id(session: &SessionState, database: &Database, id: i32) -> Opt
     found.or_else(|| system_objects(session).into_iter().find(|row| row.id == id))
 }
 
-/// Returns the object that a synonym of the database stands for; `None` if it is missing.
+/// Returns the target of a synonym of the database; `None` if it is missing.
 pub fn base_of_synonym(session: &SessionState, database: &Database, id: i32) -> Option<ObjectRow> {
     let target = database.objects.values().find_map(|object| match object {
         Object::Synonym(synonym) if synonym.id == id => Some(&synonym.target),

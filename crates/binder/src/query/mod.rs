@@ -18,7 +18,6 @@ mod group;
 mod hints;
 mod pivot;
 mod recursion;
-mod resolve;
 mod sample;
 mod set;
 mod spec;
@@ -36,12 +35,11 @@ use plan::query::Query;
 pub use cte::declare as declare_ctes;
 pub use document::bind as bind_document;
 pub use from::{
-    Lateral, SourceName, add_table_source, bind_from, bind_named_source, bind_table_ref,
-    guard_target,
+    Lateral, Resolved, SourceName, add_table_source, bind_from, bind_named_source, bind_table_ref,
+    guard_target, resolve_table,
 };
 pub use function::{Given, bind_inline, column_type};
 pub use hints::scan_hints;
-pub use resolve::{Resolved, resolve_table};
 pub use spec::{bind_spec_parts, compound, top_of, traits_of};
 pub use temporal::SystemTime;
 

@@ -11,8 +11,7 @@ use tsql::ast;
 use types::value::ColumnType;
 use types::{DataType, Mode, Msg, Result};
 
-use super::from::{SourceName, add_query_source, bind_named_source};
-use super::resolve::resolve_table;
+use super::from::{SourceName, add_query_source, bind_named_source, resolve_table};
 use super::{Resolved, set};
 use crate::Binder;
 use crate::expr::{bind_expr, compare, convert_to};

@@ -1,4 +1,4 @@
-//! What depends on a column: constraints, computed columns and modules stand in the way of its change.
+//! What depends on a column: constraints, computed columns and modules prevent its change.
 
 use types::{Msg, Result};
 
@@ -8,7 +8,7 @@ use ::catalog::TableDef;
 use ::executor::Cx;
 use compile::binding::over_columns;
 
-/// Whether the default of a column stands in the way of a change of the column.
+/// Whether the default of a column prevents a change of the column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OwnDefault {
     /// It does, as the type changes or the column goes.
