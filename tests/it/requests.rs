@@ -1,6 +1,7 @@
 //! Requests of well-behaved clients: batches, calls, attention, resets, many connections.
 
 use std::thread;
+use std::time::Duration;
 
 use tds::client::{self, EnvChanged, RpcBuilder, Token};
 use tds::{DoneStatus, Login7, ProcedureId, Reset, TdsVersion};
@@ -9,6 +10,7 @@ use types::{DataType, Value};
 
 use crate::client::{
     Client, assert_logged_in, column_type, error_numbers, evaluation, login_of_sa, output_value,
+    tcp,
 };
 use crate::server::{PASSWORD, ServerProcess, command_after, pause};
 
@@ -290,6 +292,32 @@ fn reset_but_keep_transaction_keeps_it() {
     assert_eq!(tokens.first(), Some(&Token::EnvChange(EnvChanged::ResetDone)));
     assert_eq!(output_value(&tokens), Value::Int(1));
     assert!(final_status(&tokens).has(DoneStatus::IN_TRANSACTION));
+}
+
+/// As SQL Server: a client that gives up while a batch waits has seen no part of the answer.
+#[test]
+fn batch_that_waits_has_sent_neither_the_reset_nor_rows() {
+    let server = ServerProcess::start(&[]);
+    let mut witness = Client::log_in(server.address);
+    let stream = tcp(server.address);
+    let patience = stream.try_clone().expect("a socket");
+    let mut client = Client::over(Box::new(stream), TdsVersion::V7_4);
+    client.prelogin(tds::Encryption::NotSupported);
+    assert_logged_in(&client.login(&login_of_sa()));
+    let text = "PRINT 'before' SELECT 1 WAITFOR DELAY '00:00:30'";
+    let mut packets = client::batch(text, client.settings);
+    client::set_reset(&mut packets, Reset::KeepTransaction);
+    client.send(&packets);
+    let waits = "(SELECT COUNT(*) FROM sys.dm_exec_requests WHERE wait_type = 'WAITFOR')";
+    while witness.value_of(waits) != Value::Int(1) {
+        pause();
+    }
+    patience.set_read_timeout(Some(Duration::from_millis(200))).expect("a socket");
+    assert_eq!(client.drain_some(), 0, "bytes before the end of the batch");
+    patience.set_read_timeout(Some(Duration::from_secs(30))).expect("a socket");
+    client.send(&client::attention());
+    let tokens = client.response();
+    assert_eq!(tokens.first(), Some(&Token::EnvChange(EnvChanged::ResetDone)));
 }
 
 #[test]

@@ -578,6 +578,9 @@ pub struct ProcedureDef {
     pub id: i32,
     /// Id of its database.
     pub database_id: i16,
+    /// Id of the database in which its names are looked up: its own. A temporary procedure is in
+    /// tempdb, and its names are those of the database that was current when it was created.
+    pub names_in: i16,
     /// Name of its schema.
     pub schema: String,
     /// `schema_id` of its schema.
@@ -600,6 +603,14 @@ pub struct ProcedureDef {
     pub options: ModuleOptions,
     /// The EXECUTE AS clause, unless CALLER.
     pub execute_as: Option<ExecuteAs>,
+}
+
+impl ProcedureDef {
+    /// The name that messages give: that of CREATE, without the number of the session that a local
+    /// temporary procedure has in tempdb.
+    pub fn shown_name(&self) -> &str {
+        if self.name.starts_with('#') { &self.ast.name.object } else { &self.name }
+    }
 }
 
 /// A parameter of a procedure or function.

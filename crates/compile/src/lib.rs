@@ -290,7 +290,7 @@ fn compile_procedure(session: &SessionState, procedure: &ProcedureDef) -> Result
     let tsql::ast::RoutineBody::Statements(body) = &procedure.ast.body else {
         return Err(Msg::NotSupported("EXTERNAL NAME procedures").into());
     };
-    let database = session.catalog.database_by_id(procedure.database_id);
+    let database = session.catalog.database_by_id(procedure.names_in);
     let database =
         database.map_or_else(|| session.identity.database.to_string(), |d| d.name.clone());
     let parameters = crate::program_parameters(session, &procedure.parameters, &database)?;

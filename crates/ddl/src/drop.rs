@@ -19,8 +19,11 @@ pub(crate) fn run(drop: &ast::Drop, cx: &mut Cx<'_>) -> Result<()> {
             Some(target) => super::ddl_trigger::drop(target, name, cx)?,
             None => one(drop.kind, name, cx)?,
         };
-        if !dropped && !drop.if_exists {
-            return Err(missing(drop.kind, name));
+        if !dropped {
+            check_kind(drop.kind, name, cx)?;
+            if !drop.if_exists {
+                return Err(missing(drop.kind, name));
+            }
         }
         cx.session.refresh_catalog();
     }
@@ -75,6 +78,59 @@ pub fn missing(kind: DropKind, name: &ast::ObjectName) -> Error {
     }
 }
 
+/// Refuses to drop an object by the statement of another kind, with IF EXISTS too: the object exists.
+///
+/// # Errors
+/// 3705.
+fn check_kind(kind: DropKind, name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
+    let Some(wanted) = statement_of(kind) else { return Ok(()) };
+    let (database, schema) = place(name, cx);
+    let found = cx.session.catalog.find_object(&database, &schema, &name.object);
+    let (found, right) = match found {
+        None => return Ok(()),
+        Some(Object::Table(_)) => ("table", "TABLE"),
+        Some(Object::View(_)) => ("view", "VIEW"),
+        Some(Object::Procedure(_)) => ("procedure", "PROCEDURE"),
+        Some(Object::Function(function)) if function.type_code == "FN" => ("function", "FUNCTION"),
+        Some(Object::Function(_)) => ("table valued function", "FUNCTION"),
+        Some(Object::Trigger(_)) => ("trigger", "TRIGGER"),
+        Some(Object::Synonym(_)) => ("synonym", "SYNONYM"),
+        Some(Object::Sequence(_)) => ("sequence", "SEQUENCE"),
+    };
+    if right == wanted {
+        return Ok(());
+    }
+    Err(Msg::WrongDrop(wanted, &name.to_string(), found, &format!("DROP {right}")).into())
+}
+
+/// Returns the word behind DROP for the objects that share the names of a schema.
+fn statement_of(kind: DropKind) -> Option<&'static str> {
+    Some(match kind {
+        DropKind::Table => "TABLE",
+        DropKind::View => "VIEW",
+        DropKind::Procedure => "PROCEDURE",
+        DropKind::Function => "FUNCTION",
+        DropKind::Trigger => "TRIGGER",
+        DropKind::Synonym => "SYNONYM",
+        DropKind::Sequence => "SEQUENCE",
+        DropKind::Database
+        | DropKind::PartitionFunction
+        | DropKind::PartitionScheme
+        | DropKind::ExternalDataSource
+        | DropKind::ExternalFileFormat
+        | DropKind::ExternalTable
+        | DropKind::Type
+        | DropKind::Schema
+        | DropKind::User
+        | DropKind::Role
+        | DropKind::ServerRole
+        | DropKind::Login
+        | DropKind::Default
+        | DropKind::Rule
+        | DropKind::Statistics => return None,
+    })
+}
+
 /// Refuses to drop an object that a module WITH SCHEMABINDING refers to.
 ///
 /// # Errors
@@ -102,6 +158,9 @@ fn check_not_bound(kind: DropKind, name: &ast::ObjectName, cx: &Cx<'_>) -> Resul
 
 /// Drops one object; returns false if it does not exist.
 fn one(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
+    if let Some(statement) = of_current_database(kind) {
+        super::check_no_database(name, statement)?;
+    }
     check_not_bound(kind, name, cx)?;
     match kind {
         DropKind::Table => table(name, cx),
@@ -125,6 +184,19 @@ fn one(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> 
             super::partition::drop(kind, &name.object, cx)
         }
         DropKind::ServerRole => refuse("server roles"),
+    }
+}
+
+/// Returns the statement that drops a kind of object in the current database only.
+fn of_current_database(kind: DropKind) -> Option<&'static str> {
+    match kind {
+        DropKind::View => Some("DROP VIEW"),
+        DropKind::Procedure => Some("DROP PROCEDURE"),
+        DropKind::Function => Some("DROP FUNCTION"),
+        DropKind::Trigger => Some("DROP TRIGGER"),
+        DropKind::Type => Some("DROP TYPE"),
+        DropKind::Synonym => Some("DROP SYNONYM"),
+        _ => None,
     }
 }
 

@@ -7,7 +7,7 @@ use types::value::ColumnType;
 use types::{DataType, Msg, Result};
 
 use super::module::{NotNull, bind_table_body, check_columns, execute_as, parameters, present};
-use super::{Target, change_database, target};
+use super::{Target, change_database, local_target};
 use ::binder::query::Given;
 use ::binder::types::DefaultLength;
 use ::catalog::{ModuleDef, Object, Routine};
@@ -20,7 +20,7 @@ pub(crate) fn create(
     statement: &ast::Statement,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    let to = target(&create.name, cx)?;
+    let to = local_target(&create.name, "CREATE/ALTER FUNCTION", cx)?;
     let null_on_null = check_options(create)?;
     let routine = routine(create, &to, null_on_null, cx)?;
     check_body(create, &routine, &to, cx)?;

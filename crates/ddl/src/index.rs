@@ -18,6 +18,12 @@ use ::compile::table::created;
 use ::executor::Cx;
 use ::executor::fault;
 
+/// The states of error 3701 of ALTER TABLE .. ALTER INDEX and DROP INDEX.
+const ALTER_MISSING: u8 = 22;
+const DROP_MISSING: u8 = 21;
+/// The state of error 10790 of ALTER TABLE .. ALTER INDEX.
+const ALTER_RANGE: u8 = 4;
+
 pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     index_option::check_names(&create.index.options, "CREATE INDEX")?;
     refuse_view(&create.table, cx)?;
@@ -268,7 +274,7 @@ pub(crate) fn drop(drop: &ast::DropIndex, cx: &mut Cx<'_>) -> Result<()> {
 /// buckets as its keys need, whatever was declared, so only what the catalog shows changes.
 ///
 /// # Errors
-/// 10785 for an ordinary table, 2727 for an unknown index, 10794 for a range index, 155 for another
+/// 10785 for an ordinary table, 3701 for an unknown index, 10790 for a range index, 155 for another
 /// option.
 pub(crate) fn alter_inline(
     table: &Arc<TableDef>,
@@ -277,15 +283,17 @@ pub(crate) fn alter_inline(
     cx: &mut Cx<'_>,
 ) -> Result<()> {
     check_inline(table, "ALTER TABLE ALTER INDEX")?;
-    let place = table.index(index).ok_or_else(|| Error::from(Msg::IndexNotFound(index)))?;
+    let Some(place) = table.index(index) else {
+        return Err(inline_missing("alter", index, ALTER_MISSING));
+    };
     let mut next = TableDef::clone(table);
     for option in options {
         let is_hash = next.indexes[place].kind == IndexKind::Hash;
         match option.name.as_ref() {
             "BUCKET_COUNT" if is_hash => index_option::set(&mut next.indexes[place], option)?,
             "BUCKET_COUNT" => {
-                let what = ("index option", "bucket_count", "indexes that are not hash indexes");
-                return Err(Msg::NotSupportedWith(what.0, what.1, what.2).into());
+                let message = Msg::BucketCountOfRange("BUCKET_COUNT").to_string();
+                return Err(Error::custom(10790, 16, ALTER_RANGE, message));
             }
             other => return Err(Msg::UnrecognizedOption(other, "ALTER TABLE").into()),
         }
@@ -316,11 +324,14 @@ pub(crate) fn drop_inline(
             Ok(())
         }
         None if element.if_exists => Ok(()),
-        None => {
-            let name = format!("{}.{}", table.name, element.name);
-            Err(super::cannot_drop("index", &name))
-        }
+        None => Err(inline_missing("drop", &element.name, DROP_MISSING)),
     }
+}
+
+/// Returns error 3701 of ALTER TABLE for an index that a memory-optimized table does not have.
+fn inline_missing(verb: &str, index: &str, state: u8) -> Error {
+    let message = Msg::CannotDoDoesNotExist(verb, "index", index).to_string();
+    Error::custom(3701, 16, state, message)
 }
 
 /// Checks that a table's indexes are part of its definition.
@@ -338,7 +349,7 @@ fn refuse_in_memory(table: &TableDef, operation: &str) -> Result<()> {
     }
 }
 
-fn check_inline(table: &TableDef, operation: &str) -> Result<()> {
+pub(crate) fn check_inline(table: &TableDef, operation: &str) -> Result<()> {
     if table.memory_optimized {
         return Ok(());
     }

@@ -128,7 +128,7 @@ fn told_twice(error: Error, made: Option<&ast::CreateTable>, cx: &mut Cx<'_>) ->
     let state = match error.number {
         1753 | 1757 | 1761..=1785 => u8::from(matches!(error.number, 1769 | 1781)),
         // A column that can't be in a key; a second clustered index; a name that is taken.
-        1902 | 1908 | 1909 | 1911 | 1919 | 8111 => error.state,
+        1902 | 1908 | 1909 | 1911 | 1919 | 8111 | 10785 | 10791 => error.state,
         2714 if !made.is_some_and(|made| is_about(&error, &made.name)) => error.state,
         _ => return Err(error),
     };
@@ -166,17 +166,37 @@ struct Target {
     name: String,
 }
 
+/// Resolves the name of a new object that is in the current database.
+///
+/// # Errors
+/// 166 for a name with a database, which `statement` does not take, and as [`target`].
+fn local_target(name: &ast::ObjectName, statement: &str, cx: &Cx<'_>) -> Result<Target> {
+    check_no_database(name, statement)?;
+    target(name, cx)
+}
+
+/// Refuses a name with a database, be it the current one.
+///
+/// # Errors
+/// 166.
+fn check_no_database(name: &ast::ObjectName, statement: &str) -> Result<()> {
+    match name.database {
+        Some(_) => Err(Msg::DatabasePrefixNotAllowed(statement).into()),
+        None => Ok(()),
+    }
+}
+
 /// Resolves the name of a new object.
 ///
 /// # Errors
-/// 911 for an unknown database, 2760 for an unknown schema.
+/// 2702 for an unknown database, 2760 for an unknown schema.
 fn target(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Target> {
     let part =
         |part: &Option<ast::Ident>| part.as_deref().filter(|p| !p.is_empty()).map(str::to_owned);
     let database = part(&name.database).unwrap_or_else(|| cx.session.identity.database.to_string());
     let schema = part(&name.schema).unwrap_or_else(|| "dbo".to_owned());
     let Some(found) = cx.session.catalog.database(&database) else {
-        return Err(Msg::DatabaseNotFound(&database).into());
+        return Err(Msg::DatabaseMissing(&database).into());
     };
     if found.schema(&schema).is_none() {
         return Err(Msg::SchemaNotFound(&schema).into());

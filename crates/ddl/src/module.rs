@@ -9,7 +9,7 @@ use tsql::ast::{
 use types::value::ColumnType;
 use types::{Error, Msg, Result, Value};
 
-use crate::{Target, change_database, target};
+use crate::{Target, change_database, local_target};
 use ::binder::Binder;
 use ::binder::parameter::default_of;
 use ::binder::query::{Given, bind_inline, require_no_order};
@@ -76,7 +76,7 @@ pub(crate) fn create_procedure(create: &ast::CreateProcedure, cx: &mut Cx<'_>) -
     if create.name.is_temporary() {
         return create_temporary_procedure(create, cx);
     }
-    let to = target(&create.name, cx)?;
+    let to = local_target(&create.name, "CREATE/ALTER PROCEDURE", cx)?;
     define_procedure(create, &to, cx)
 }
 
@@ -110,6 +110,7 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
     let instance = Arc::clone(&cx.session.instance);
     // The whole batch, with the text before CREATE: line numbers and offsets count from there.
     let text = cx.source.to_string();
+    let current = cx.session.catalog.database(&cx.session.identity.database).map(|d| d.id);
     change_database(cx.session, &to.database, |database| {
         let found = present(database, to, create.mode, |object| match object {
             Object::Procedure(procedure) => Some(procedure.created.clone()),
@@ -119,6 +120,7 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
         database.put(Object::Procedure(Arc::new(ProcedureDef {
             id: found.id.unwrap_or_else(|| instance.catalog.next_object_id()),
             database_id: database.id,
+            names_in: current.unwrap_or(database.id),
             schema: to.schema.clone(),
             schema_id,
             name: to.name.clone(),
@@ -196,9 +198,13 @@ fn check_options(create: &ast::CreateProcedure) -> Result<bool> {
             | RoutineOption::Recompile
             | RoutineOption::ExecuteAs(_) => {}
             RoutineOption::Encryption => return refuse("WITH ENCRYPTION"),
-            RoutineOption::ReturnsNullOnNullInput
-            | RoutineOption::CalledOnNullInput
-            | RoutineOption::Inline(_) => return refuse("a function's option in a procedure"),
+            RoutineOption::ReturnsNullOnNullInput => {
+                return refuse("RETURNS NULL ON NULL INPUT of a procedure");
+            }
+            RoutineOption::CalledOnNullInput => {
+                return refuse("CALLED ON NULL INPUT of a procedure");
+            }
+            RoutineOption::Inline(_) => return refuse("INLINE of a procedure"),
         }
     }
     Ok(native)
@@ -420,7 +426,7 @@ pub(crate) fn create_view(
             other => return Err(Msg::SyntaxNear(other).into()),
         }
     }
-    let to = target(&create.name, cx)?;
+    let to = local_target(&create.name, "CREATE/ALTER VIEW", cx)?;
     let instance = Arc::clone(&cx.session.instance);
     // The whole batch, with the text before CREATE: line numbers and offsets count from there.
     let options = cx.session.options.of_module();
@@ -469,7 +475,7 @@ pub(crate) fn create_view(
 }
 
 pub(crate) fn create_synonym(create: &ast::CreateSynonym, cx: &mut Cx<'_>) -> Result<()> {
-    let to = target(&create.name, cx)?;
+    let to = local_target(&create.name, "CREATE SYNONYM", cx)?;
     let instance = Arc::clone(&cx.session.instance);
     change_database(cx.session, &to.database, |database| {
         present(database, &to, CreateMode::Create, |_| None)?;
@@ -488,7 +494,7 @@ pub(crate) fn create_type(
     statement: &ast::Statement,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    let to = target(&create.name, cx)?;
+    let to = local_target(&create.name, "CREATE TYPE", cx)?;
     let (base, table) = match &create.kind {
         TypeKind::Alias { base, nullable } => {
             let context = compile::binding::bare_context(cx.session, &to.database);

@@ -24,8 +24,8 @@ use ::session::instance::SessionCounter;
 const TABLE_EXISTS: u8 = 6;
 
 pub(crate) fn create(create: &ast::CreateTable, cx: &mut Cx<'_>) -> Result<()> {
-    if create.as_kind.is_some() {
-        return refuse("graph and file tables");
+    if let Some(kind) = &create.as_kind {
+        return refuse(&format!("CREATE TABLE .. AS {kind}"));
     }
     let name = create.name.database.as_deref().filter(|d| !d.is_empty());
     let name = if create.name.is_temporary() { Some("tempdb") } else { name };
@@ -47,7 +47,7 @@ fn make(name: &ast::ObjectName, content: Content<'_>, cx: &mut Cx<'_>) -> Result
     }
     let to = target(name, cx)?;
     let database = cx.session.catalog.database(&to.database).map(Arc::clone);
-    let Some(database) = database else { return Err(Msg::DatabaseNotFound(&to.database).into()) };
+    let Some(database) = database else { return Err(Msg::DatabaseMissing(&to.database).into()) };
     let Some(schema) = database.schema(&to.schema) else {
         return Err(Msg::SchemaNotFound(&to.schema).into());
     };
@@ -259,9 +259,9 @@ pub(crate) fn create_external(
 /// # Errors
 /// 4902 if it does not exist.
 pub(crate) fn find(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>> {
-    let missing = || Msg::AlterTableNotFound(&name.object);
+    let missing = || Error::from(Msg::AlterTableNotFound(&name.to_string()));
     if name.is_temporary() && !name.object.starts_with("##") {
-        return cx.session.temp.find(&name.object).ok_or_else(|| missing().into());
+        return cx.session.temp.find(&name.object).ok_or_else(missing);
     }
     let database = if name.is_temporary() {
         "tempdb"
@@ -273,7 +273,7 @@ pub(crate) fn find(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>>
     match found {
         Some(table) if table.external.is_some() => Err(super::external::refused(&table.name)),
         Some(table) => Ok(Arc::clone(table)),
-        None => Err(missing().into()),
+        None => Err(missing()),
     }
 }
 

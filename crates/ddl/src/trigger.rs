@@ -6,7 +6,7 @@ use tsql::ast::{self, RoutineOption, TriggerTarget, TriggerTiming};
 use types::{Error, Msg, Result};
 
 use super::module::{execute_as, present};
-use super::{change_database, ddl_trigger, table, target};
+use super::{change_database, check_no_database, ddl_trigger, table, target};
 use ::catalog::name::Name;
 use ::catalog::{DdlEvent, ForeignKeyDef, ModuleDef, Object, ReferenceAction, TableDef};
 use ::compile::function::compile_trigger;
@@ -26,12 +26,17 @@ pub(crate) fn create(
     if on.is_temporary() {
         return Err(Msg::TriggerOnTemporary.into());
     }
+    let current = &cx.session.identity.database;
+    if on.database.as_deref().is_some_and(|named| !Name::same(named, current)) {
+        return Err(Msg::TriggerElsewhere(&on.to_string()).into());
+    }
     let view = view_of(on, create.timing, cx)?;
     let table = match &view {
         Some(shape) => Arc::clone(shape),
         None => table::find_alone(on, cx)
             .map_err(|_| Error::from(Msg::InvalidForOperation(&on.to_string())))?,
     };
+    check_no_database(&create.name, "CREATE/ALTER TRIGGER")?;
     let mut name = create.name.clone();
     // A trigger is in its table's schema.
     if name.schema.is_none() {
@@ -97,10 +102,14 @@ pub(crate) fn check_options(create: &ast::CreateTrigger) -> Result<()> {
             RoutineOption::SchemaBinding | RoutineOption::ExecuteAs(_) => {}
             RoutineOption::NativeCompilation => return refuse("natively compiled triggers"),
             RoutineOption::Encryption => return refuse("WITH ENCRYPTION"),
-            RoutineOption::Recompile
-            | RoutineOption::ReturnsNullOnNullInput
-            | RoutineOption::CalledOnNullInput
-            | RoutineOption::Inline(_) => return refuse("this option of a trigger"),
+            RoutineOption::Recompile => return refuse("RECOMPILE of a trigger"),
+            RoutineOption::ReturnsNullOnNullInput => {
+                return refuse("RETURNS NULL ON NULL INPUT of a trigger");
+            }
+            RoutineOption::CalledOnNullInput => {
+                return refuse("CALLED ON NULL INPUT of a trigger");
+            }
+            RoutineOption::Inline(_) => return refuse("INLINE of a trigger"),
         }
     }
     Ok(())

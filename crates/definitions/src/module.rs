@@ -85,6 +85,8 @@ impl Code for ProcedureDef {
         let Self {
             id,
             database_id,
+            // Only temporary procedures have another one, and nothing keeps those.
+            names_in: _,
             schema,
             schema_id,
             name,
@@ -127,6 +129,7 @@ impl Code for ProcedureDef {
         Ok(Self {
             id,
             database_id,
+            names_in: database_id,
             schema,
             schema_id,
             name,

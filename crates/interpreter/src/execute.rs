@@ -89,7 +89,7 @@ impl Invocation {
                 continue;
             }
             let Some(default) = &parameter.default else {
-                let missing = Msg::ParameterNotSupplied(&procedure.name, &parameter.name);
+                let missing = Msg::ParameterNotSupplied(procedure.shown_name(), &parameter.name);
                 return Err(misfit(missing, 4, procedure));
             };
             frame.variables[scalar_place(procedure, program, place)] =
@@ -117,7 +117,7 @@ fn scalar_place(procedure: &ProcedureDef, program: &Program, place: usize) -> us
 
 /// Returns an error about arguments, located in the procedure.
 fn misfit(msg: Msg<'_>, state: u8, procedure: &ProcedureDef) -> Stop {
-    Stop::Error(Error::from(msg).with_state(state).in_procedure(&procedure.name))
+    Stop::Error(Error::from(msg).with_state(state).in_procedure(procedure.shown_name()))
 }
 
 /// Finds the parameter of an argument: by name, or by position if it has no name.
@@ -132,9 +132,9 @@ pub fn find_parameter(
     let parameters = &procedure.parameters;
     if name.is_empty() {
         return match parameters.len() {
-            0 => Err(misfit(Msg::NoParameters(&procedure.name), 2, procedure)),
+            0 => Err(misfit(Msg::NoParameters(procedure.shown_name()), 2, procedure)),
             count if position >= count => {
-                Err(misfit(Msg::TooManyArguments(&procedure.name), 2, procedure))
+                Err(misfit(Msg::TooManyArguments(procedure.shown_name()), 2, procedure))
             }
             _ => Ok(position),
         };
@@ -146,9 +146,9 @@ pub fn find_parameter(
     match parameters.iter().position(|p| is_named(p, name)) {
         Some(place) => Ok(place),
         None if parameters.is_empty() => {
-            Err(misfit(Msg::NoParameters(&procedure.name), 2, procedure))
+            Err(misfit(Msg::NoParameters(procedure.shown_name()), 2, procedure))
         }
-        None => Err(misfit(Msg::NotAParameter(name, &procedure.name), 1, procedure)),
+        None => Err(misfit(Msg::NotAParameter(name, procedure.shown_name()), 1, procedure)),
     }
 }
 
@@ -265,7 +265,7 @@ pub fn invoke(call: &mut Invocation, caller: &mut Caller<'_>) -> Result<i32, Sto
     let called = emit::statement::Called::procedure(of);
     let entered = emit::statement::module_start(session, called);
     let outer = session.options.enter_module(of.options);
-    let outcome = enter(&call.program, &of.name, &mut call.frame, caller);
+    let outcome = enter(&call.program, of.shown_name(), &mut call.frame, caller);
     let session = &mut *caller.session;
     session.options.enter_module(outer);
     emit::statement::module_end(session, called, &entered);
@@ -279,7 +279,7 @@ pub fn invoke(call: &mut Invocation, caller: &mut Caller<'_>) -> Result<i32, Sto
         let (before, after) = (i64::from(transactions), i64::from(session.transaction.count));
         let warning = Error::from(Msg::TransactionCountMismatch(before, after)).with_state(2);
         let line = session.request.line;
-        caller.sink.message(&warning.at_line(line).in_procedure(&call.procedure.name))?;
+        caller.sink.message(&warning.at_line(line).in_procedure(call.procedure.shown_name()))?;
     }
     Ok(status)
 }
@@ -290,6 +290,15 @@ pub fn not_found(name: &str) -> Stop {
         return Msg::NotSupported(&format!("the system procedure {known}")).into();
     }
     Stop::Error(Error::from(Msg::ProcedureNotFound(name)).with_state(62))
+}
+
+/// Returns the error of a procedure that was not found under a name; that of a synonym is about its
+/// target.
+pub fn procedure_missing(session: &SessionState, name: &tsql::ast::ObjectName) -> Stop {
+    match synonym_target(session, name) {
+        Some(target) => not_found(&target.to_string()),
+        None => not_found(&name.to_string()),
+    }
 }
 
 /// Refuses the procedure of another server, a system procedure too.
@@ -331,14 +340,12 @@ pub fn check_execute(
     ::catalog::security::check_object(&session.identity.rights, database, ids, names, "EXECUTE")
 }
 
-/// Finds a procedure by name: in the named schema, else `dbo`; in the named database, else the
-/// current one.
+/// Finds a procedure by its name or by a synonym: in the named schema, else `dbo`; in the named
+/// database, else the current one.
 pub fn resolve_procedure(
     session: &SessionState,
     name: &tsql::ast::ObjectName,
 ) -> Option<Arc<ProcedureDef>> {
-    let database = name.database.as_deref().filter(|d| !d.is_empty());
-    let database = database.unwrap_or(&session.identity.database);
     if name.is_temporary() {
         return session.find_procedure(
             "tempdb",
@@ -346,8 +353,30 @@ pub fn resolve_procedure(
             &session.temporary_module_name(&name.object),
         );
     }
-    let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
-    session.find_procedure(database, schema, &name.object)
+    let find = |name: &tsql::ast::ObjectName| {
+        let (database, schema) = place_of(session, name);
+        session.find_procedure(database, schema, &name.object)
+    };
+    find(name).or_else(|| find(synonym_target(session, name)?))
+}
+
+/// Returns the target of a synonym; `None` if the name is not that of a synonym.
+pub fn synonym_target<'s>(
+    session: &'s SessionState,
+    name: &tsql::ast::ObjectName,
+) -> Option<&'s tsql::ast::ObjectName> {
+    let (database, schema) = place_of(session, name);
+    match session.catalog.find_object(database, schema, &name.object) {
+        Some(::catalog::Object::Synonym(synonym)) => Some(&synonym.target),
+        _ => None,
+    }
+}
+
+/// Returns the database and the schema of a name, with the defaults of the parts it leaves out.
+fn place_of<'n>(session: &'n SessionState, name: &'n tsql::ast::ObjectName) -> (&'n str, &'n str) {
+    let database = name.database.as_deref().filter(|d| !d.is_empty());
+    let schema = name.schema.as_deref().filter(|s| !s.is_empty());
+    (database.unwrap_or(&session.identity.database), schema.unwrap_or("dbo"))
 }
 
 impl Runner<'_> {
@@ -411,7 +440,7 @@ impl Runner<'_> {
         cx: &mut Cx<'_>,
     ) -> Result<i32, Stop> {
         let Some(procedure) = resolve_procedure(cx.session, name) else {
-            return Err(not_found(&name.to_string()));
+            return self.call_by_synonym(name, arguments, cx);
         };
         check_execute(cx.session, &procedure, self.program.owner)?;
         if procedure.parameters.iter().any(|parameter| parameter.cursor) {
@@ -433,6 +462,23 @@ impl Runner<'_> {
         let Invocation { procedure, program, .. } = call;
         ::compile::keep_program_of(cx.session, procedure, program);
         outcome
+    }
+
+    /// Calls the system procedure that is the target of a synonym.
+    #[cold]
+    fn call_by_synonym(
+        &self,
+        name: &tsql::ast::ObjectName,
+        arguments: &mut [Argument],
+        cx: &mut Cx<'_>,
+    ) -> Result<i32, Stop> {
+        let Some(target) = synonym_target(cx.session, name).cloned() else {
+            return Err(not_found(&name.to_string()));
+        };
+        check_local(cx.session, &target)?;
+        let host = cx.host;
+        let called = host.call_system_procedure(&target, arguments, cx);
+        called.unwrap_or_else(|| Err(not_found(&target.to_string())))
     }
 
     pub(crate) fn argument(&self, step: &ArgumentStep, cx: &mut Cx<'_>) -> Result<Argument, Stop> {

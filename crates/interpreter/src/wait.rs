@@ -1,4 +1,5 @@
-//! WAITFOR DELAY and WAITFOR TIME.
+//! WAITFOR DELAY and WAITFOR TIME. What the batch has answered so far stays buffered, as on SQL Server:
+//! only RAISERROR .. WITH NOWAIT sends it.
 
 use std::time::Duration;
 
@@ -19,7 +20,6 @@ impl Runner<'_> {
         let ticks = time_of_day(&value, cx)?;
         let delay = if until { (ticks - cx.now().ticks).rem_euclid(TICKS_PER_DAY) } else { ticks };
         let delay = Duration::from_nanos(u64::try_from(delay).unwrap_or(0).saturating_mul(100));
-        cx.sink.flush()?;
         let cancel = std::sync::Arc::clone(&cx.session.connection.cancel);
         match park::sleep(delay, WaitType::WaitFor, Some(&cancel)) {
             Wake::Cancelled => Err(Stop::Cancelled),

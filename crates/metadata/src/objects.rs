@@ -474,6 +474,22 @@ pub fn object_by_id(session: &SessionState, database: &Database, id: i32) -> Opt
     found.or_else(|| system_objects(session).into_iter().find(|row| row.id == id))
 }
 
+/// Returns the target of a synonym of the database; `None` if it is missing.
+pub fn base_of_synonym(session: &SessionState, database: &Database, id: i32) -> Option<ObjectRow> {
+    let target = database.objects.values().find_map(|object| match object {
+        Object::Synonym(synonym) if synonym.id == id => Some(&synonym.target),
+        _ => None,
+    })?;
+    let named = target.database.as_deref().filter(|name| !name.is_empty());
+    let database = match named {
+        None => database,
+        Some(name) => session.catalog.database(name)?,
+    };
+    let schema = target.schema.as_deref().filter(|name| !name.is_empty()).unwrap_or("dbo");
+    let id = database.object(schema, &target.object)?.id();
+    object_by_id(session, database, id)
+}
+
 /// Returns the objects whose `type` is one of `codes`.
 pub fn of_kind(session: &SessionState, database: &Database, codes: &[&str]) -> Vec<ObjectRow> {
     let mut rows = objects(session, database);

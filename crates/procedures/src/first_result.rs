@@ -25,7 +25,7 @@ use ::plan::program::{
 use ::plan::sink::{ColumnInfo, ResultShape};
 use ::plan::statement::{Bound, Browse};
 use ::session::SessionState;
-use interpreter::{Stop, check_execute, not_found, resolve_procedure};
+use interpreter::{Stop, check_execute, procedure_missing, resolve_procedure};
 
 use crate::called::system_procedure;
 
@@ -317,7 +317,7 @@ impl Search<'_> {
         scope: Scope<'_>,
     ) -> Result<Paths, Stop> {
         let Some(procedure) = system_procedure(self.session, name) else {
-            return Err(not_found(&name.to_string()));
+            return Err(procedure_missing(self.session, name));
         };
         if procedure == "sp_executesql" {
             let mut texts = call.arguments.iter().map(|argument| match &argument.value {

@@ -19,12 +19,12 @@ impl ErrorClass {
     /// Returns whether a binding error depends only on the text and on existing objects, so that
     /// the batch does not run at all.
     ///
-    /// This excludes a missing table (208), which the batch may create first; permissions, which
+    /// This excludes a missing table (208, 5313), which the batch may create first; permissions, which
     /// are checked when control reaches the statement; errors that depend on options; and
     /// unsupported features (40517).
     pub fn is_of_compilation(error: &Error) -> bool {
         match error.number {
-            208 | 40517 => false,
+            208 | 470 | 5313 | 40517 => false,
             239 | 240 | 246 | 258 | 263..=265 | 270..=273 | 305 | 313 | 339 | 408 | 421 => true,
             1033 | 1038 | 1056 | 1060 | 1062 | 1087 | 2716 | 2717 | 4127 | 4151 | 4194 => true,
             8102 | 8126 | 8133 | 8144 | 8154..=8161 | 8167 | 10709 => true,
@@ -50,13 +50,14 @@ impl ErrorClass {
             | 319
             | 402
             | 403
-            | 446..=468
+            | 446..=470
             | 529
             | 1011..=1013
             | 2715
             | 4104
             | 4108..=4121
             | 4145
+            | 5313
             | 8116..=8121
             | 8127
             | 40517 => Self::Scope,

@@ -30,8 +30,11 @@ pub(crate) fn bind(
     if binder.level.is_spec && binder.level.clause != Clause::Output {
         return Err(Msg::NextValueClause.into());
     }
-    let Some(Object::Sequence(sequence)) = find(binder, name).cloned() else {
-        return Err(Msg::InvalidObject(&name.to_string()).into());
+    let sequence = match find(binder, name) {
+        Some(Object::Sequence(sequence)) => Arc::clone(sequence),
+        // A synonym of a sequence is not one either.
+        Some(_) => return Err(Msg::NotASequence(&name.to_string()).into()),
+        None => return Err(Msg::InvalidObject(&name.to_string()).into()),
     };
     let place = name.database.as_deref().unwrap_or(binder.database);
     crate::require::require_sequence(binder, place, &sequence)?;

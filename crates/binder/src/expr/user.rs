@@ -11,36 +11,40 @@ use crate::expr::{assign, bind_expr};
 use catalog::{ModuleDef, Object};
 use plan::expr::{Expr, ExprKind, UserCall};
 
-/// Maximum length of a chain of synonyms.
-const SYNONYMS_MAX: u32 = 8;
-
-/// Finds an object of the current or the named database, following synonyms.
+/// Finds an object of the current or the named database by its own name: a synonym is not followed.
 pub fn find<'b>(binder: &'b Binder<'_>, name: &ast::ObjectName) -> Option<&'b Object> {
-    let mut found = lookup(binder, name)?;
-    for _ in 0..SYNONYMS_MAX {
-        let Object::Synonym(synonym) = found else { return Some(found) };
-        found = lookup(binder, &synonym.target)?;
-    }
-    None
-}
-
-fn lookup<'b>(binder: &'b Binder<'_>, name: &ast::ObjectName) -> Option<&'b Object> {
     let database = name.database.as_deref().unwrap_or(binder.database);
     let schema = name.schema.as_deref().unwrap_or("dbo");
     binder.catalog.find_object(database, schema, &name.object)
 }
 
-/// Finds a user-defined function.
-pub fn find_function(binder: &Binder<'_>, name: &ast::ObjectName) -> Option<Arc<ModuleDef>> {
-    match find(binder, name)? {
-        Object::Function(function) => Some(Arc::clone(function)),
+/// Finds a user-defined function, by its name or by a synonym.
+///
+/// # Errors
+/// 470 for a synonym of a synonym.
+pub fn find_function(
+    binder: &Binder<'_>,
+    name: &ast::ObjectName,
+) -> Result<Option<Arc<ModuleDef>>> {
+    let found = match find(binder, name) {
+        Some(Object::Synonym(synonym)) => match find(binder, &synonym.target) {
+            Some(Object::Synonym(_)) => {
+                let (name, target) = (name.to_string(), synonym.target.to_string());
+                return Err(Msg::SynonymChain(&name, &target).into());
+            }
+            found => found,
+        },
+        found => found,
+    };
+    Ok(match found {
+        Some(Object::Function(function)) => Some(Arc::clone(function)),
         _ => None,
-    }
+    })
 }
 
 /// Binds a call of a scalar function; `None` if there is none of that name.
 pub(crate) fn bind_scalar(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Option<Expr>> {
-    let Some(module) = find_function(binder, &call.name) else { return Ok(None) };
+    let Some(module) = find_function(binder, &call.name)? else { return Ok(None) };
     let Some(returns) = module.routine.as_ref().and_then(|r| r.returns) else { return Ok(None) };
     crate::require::require_module(binder, &module, "EXECUTE")?;
     let arguments = bind_arguments(binder, &module, &call.name, &call.arguments)?;

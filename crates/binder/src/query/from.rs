@@ -8,7 +8,7 @@ use tsql::ast::{
     TableHintKind, TableHintWord, TableRef, TableRefKind, With,
 };
 use types::value::ColumnType;
-use types::{Msg, Result};
+use types::{Error, Msg, Result};
 
 use super::hints::{scan_hints, versions_of};
 use super::{bind_query, bulk, check_option, cte, function, pivot, sample, temporal};
@@ -31,8 +31,8 @@ use plan::sink::Traits;
 use plan::view::SystemView;
 use plan::walk::{self, Registers};
 
-/// Maximum length of a chain of synonyms.
-const SYNONYMS_MAX: u32 = 8;
+/// The state of error 5313 for a synonym of an object that is neither table nor view.
+const WRONG_KIND: u8 = 224;
 
 /// Stack for a join and a filter above it.
 const LEVEL_BYTES: usize = 2 * depth::NODE_BYTES;
@@ -377,7 +377,8 @@ pub enum Resolved<'a> {
 /// Resolves the name of a table or view: temporary tables, the catalog, system views.
 ///
 /// # Errors
-/// 208 if there is none, or no database of that name; 7202 for another server.
+/// 208 if there is none, or no database of that name; 5313 and 470 for a synonym whose target is
+/// missing, of another kind or a synonym; 7202 for another server.
 pub fn resolve_table<'a>(binder: &mut Binder<'a>, name: &ObjectName) -> Result<Resolved<'a>> {
     // Global temporary tables are in tempdb, whatever database the name has.
     let is_global = name.object.starts_with("##");
@@ -390,37 +391,43 @@ pub fn resolve_table<'a>(binder: &mut Binder<'a>, name: &ObjectName) -> Result<R
             .ok_or_else(|| Msg::InvalidObject(&name.to_string()).into());
     }
     let catalog = binder.catalog;
-    let mut target = name;
-    for _ in 0..SYNONYMS_MAX {
+    let mut synonym: Option<&ObjectName> = None;
+    loop {
+        let (target, by_synonym) = (synonym.unwrap_or(name), synonym.is_some());
         let database = target.database.as_deref().unwrap_or(binder.database);
         let database = if is_global { "tempdb" } else { database };
         let Some(database) = catalog.database(database) else {
-            return Err(Msg::InvalidObject(&name.to_string()).into());
+            return Err(missing(name, by_synonym));
         };
         if database.options.restoring.is_some() {
             return Err(Msg::DatabaseRestoring(&database.name).into());
         }
         require_entry(binder, database)?;
-        let schema = target.schema.as_deref().unwrap_or("dbo");
-        let schema = if is_global { "dbo" } else { schema };
+        let schema = target.schema.as_deref().filter(|_| !is_global).unwrap_or("dbo");
         match database.object(schema, &target.object) {
             Some(Object::Table(table)) => return Ok(Resolved::Table(Arc::clone(table))),
             Some(Object::View(view)) => {
                 return Ok(Resolved::View(Arc::clone(view), database.name.as_str()));
             }
-            Some(Object::Synonym(synonym)) => {
-                target = &synonym.target;
-                check_local(binder, target)?;
+            Some(Object::Synonym(_)) if by_synonym => {
+                return Err(Msg::SynonymChain(&name.to_string(), &target.to_string()).into());
+            }
+            Some(Object::Synonym(found)) => {
+                check_local(binder, &found.target)?;
+                synonym = Some(&found.target);
             }
             Some(
                 Object::Procedure(_)
                 | Object::Function(_)
                 | Object::Trigger(_)
                 | Object::Sequence(_),
-            ) => break,
+            ) => {
+                let state = if by_synonym { WRONG_KIND } else { 1 };
+                return Err(missing(name, by_synonym).with_state(state));
+            }
             None => {
                 let schema = target.schema.as_deref().unwrap_or_default();
-                // The tables of msdb belong to its schema dbo, and exist there only.
+                // The tables of msdb belong to its schema dbo only.
                 let is_dbo = schema.is_empty() || Name::same(schema, "dbo");
                 let of_msdb = (is_dbo && Name::same(&database.name, "msdb"))
                     .then(|| binder.library.view(plan::view::MSDB, &target.object))
@@ -429,16 +436,22 @@ pub fn resolve_table<'a>(binder: &mut Binder<'a>, name: &ObjectName) -> Result<R
                 if let Some(view) = view {
                     return Ok(Resolved::System(view, database.name.as_str()));
                 }
-                let missing =
+                let known =
                     binder.library.known_but_missing(&database.name, schema, &target.object);
-                return Err(match missing {
-                    Some(known) => Msg::NotSupported(&known).into(),
-                    None => Msg::InvalidObject(&name.to_string()).into(),
-                });
+                let error = known.map(|known| Msg::NotSupported(&known).into());
+                return Err(error.unwrap_or_else(|| missing(name, by_synonym)));
             }
         }
     }
-    Err(Msg::InvalidObject(&name.to_string()).into())
+}
+
+/// Returns the error of a missing table or view, by the name as written; 5313 if it is a synonym.
+#[cold]
+fn missing(name: &ObjectName, by_synonym: bool) -> Error {
+    match by_synonym {
+        true => Msg::SynonymInvalid(&name.to_string()).into(),
+        false => Msg::InvalidObject(&name.to_string()).into(),
+    }
 }
 
 /// The names by which a source's columns can be qualified.

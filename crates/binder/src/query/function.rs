@@ -37,6 +37,7 @@ pub(crate) fn bind(
         .as_ref()
         .is_none_or(|schema| !schema.is("sys"))
         .then(|| find_function(binder, name))
+        .transpose()?
         .flatten()
         .filter(|module| module.type_code != "FN")
     {

@@ -5,7 +5,7 @@ use types::{Error, Msg, Result};
 
 use super::refuse;
 use ::binder::hint::Effect;
-use ::catalog::{IndexDef, ShownOptions};
+use ::catalog::{IndexDef, IndexKind, ShownOptions};
 
 /// Options by name, as the page "CREATE INDEX" lists them. Those with `Advice` are about how an
 /// index is built, which no statement waits for here. Those about pages and page locks are stored
@@ -53,7 +53,7 @@ pub fn check_names(options: &[IndexOption], statement: &str) -> Result<()> {
 /// Sets an option of CREATE INDEX.
 ///
 /// # Errors
-/// As [`show`], and 102 for a BUCKET_COUNT out of range.
+/// As [`show`], and 41303 for a BUCKET_COUNT out of range.
 pub fn set(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
     match option.name.as_ref() {
         "BUCKET_COUNT" => {
@@ -63,13 +63,30 @@ pub fn set(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
             };
             match count.filter(|count| (1..=catalog::BUCKET_COUNT_MAX).contains(count)) {
                 Some(count) => index.bucket_count = Some(count),
-                None => return wrong(option),
+                None => return Err(Msg::BucketCountRange.into()),
             }
         }
         "IGNORE_DUP_KEY" => index.ignore_dup_key = is_on(option)?,
         _ => show(&mut index.shown, option)?,
     }
     Ok(())
+}
+
+/// Checks that a hash index has a number of buckets and is in a memory-optimized table.
+///
+/// # Errors
+/// 10791 for another table, and 10789.
+pub fn check_hash(index: &IndexDef, (table, memory_optimized): (&str, bool)) -> Result<()> {
+    if index.kind != IndexKind::Hash {
+        return Ok(());
+    }
+    if !memory_optimized {
+        return Err(Msg::HashOnDisk.into());
+    }
+    match index.bucket_count {
+        Some(_) => Ok(()),
+        None => Err(Msg::BucketCountMissing(&index.name, table).into()),
+    }
 }
 
 /// Options that ALTER INDEX .. SET takes.

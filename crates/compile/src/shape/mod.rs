@@ -624,6 +624,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         for option in options.iter().filter(whole) {
             index_option::set(&mut index, option)?;
         }
+        index_option::check_hash(&index, (self.place.name, self.memory_optimized))?;
         let compresses = |option: &ast::IndexOption| *option.name == *"DATA_COMPRESSION";
         if options.iter().any(|o| !whole(&o)) && options.iter().any(|o| whole(&o) && compresses(o))
         {

@@ -4,6 +4,7 @@
 //! from the old one, and the new definition takes the old one's place in the catalog. Constraints
 //! and defaults change the definition only, after the existing rows were checked.
 
+mod dependent;
 mod versioned;
 
 use std::sync::Arc;
@@ -13,10 +14,11 @@ use tsql::ast::{
 };
 use types::{DataType, Error, Length, Msg, Result};
 
+pub(crate) use self::dependent::reader;
+use self::dependent::{OwnDefault, check_free};
 use super::drop_options::DropOptions;
 use super::partition::Valued;
 use super::{rebuild, table, versioning};
-use ::binder::Binder;
 use ::binder::dml::{Rewrite, bind_rewrite, bind_validation};
 use ::catalog::name::Name;
 use ::catalog::{
@@ -27,7 +29,6 @@ use ::compile::refuse;
 use ::compile::shape::{Place, Shaper, skipped};
 use ::compile::table::created;
 use ::executor::{Cx, dml, fault};
-use compile::binding::over_columns;
 
 /// Where a constraint found by name is stored: its position in one of the table's lists.
 enum Named {
@@ -126,6 +127,9 @@ fn add(
 ) -> Result<()> {
     for key in skipped(elements, &table.name) {
         fault::sent_message(cx, &Error::from(Msg::ForeignKeySkipped(key)))?;
+    }
+    if elements.iter().any(|element| matches!(element, TableElement::Index(_))) {
+        super::index::check_inline(table, "ALTER TABLE ADD INDEX")?;
     }
     let mut next = {
         let database = database_of(table, cx);
@@ -520,96 +524,6 @@ fn referring_key(table: &TableDef, place: usize, cx: &Cx<'_>) -> Option<(String,
     })
 }
 
-/// Finds an object that depends on a column: its kind and name.
-fn dependent(table: &TableDef, ordinal: u16, cx: &Cx<'_>) -> Option<(&'static str, String)> {
-    let statistics = table.statistics.iter().find(|s| s.columns.contains(&ordinal));
-    if let Some(statistics) = statistics {
-        return Some(("statistics", statistics.name.clone()));
-    }
-    if table.placements().any(|on| on.column == ordinal) {
-        return Some(("object", table.name.clone()));
-    }
-    let index = table.indexes.iter().find(|i| {
-        i.keys.iter().any(|(c, _)| *c == ordinal)
-            || i.included.contains(&ordinal)
-            || i.filter.as_ref().is_some_and(|filter| filter.reads(ordinal))
-    });
-    if let Some(index) = index {
-        return Some((
-            if index.constraint.is_some() { "object" } else { "index" },
-            index.name.clone(),
-        ));
-    }
-    let column_index = table.column_index.as_ref().filter(|i| i.columns.contains(&ordinal));
-    if let Some(index) = column_index {
-        return Some(("index", index.name.clone()));
-    }
-    if table.period_columns().any(|column| column == ordinal) {
-        return Some(("period", "SYSTEM_TIME".to_owned()));
-    }
-    let key = table.foreign_keys.iter().find(|k| k.columns.contains(&ordinal));
-    if let Some(key) = key {
-        return Some(("object", key.name.clone()));
-    }
-    let database = cx.session.catalog.database_by_id(table.database_id);
-    let referring = database.into_iter().flat_map(|d| d.tables()).find_map(|other| {
-        let refers = |k: &&::catalog::ForeignKeyDef| {
-            k.referenced == table.id && k.referenced_columns.contains(&ordinal)
-        };
-        other.foreign_keys.iter().find(refers).map(|k| k.name.clone())
-    });
-    if let Some(key) = referring {
-        return Some(("object", key));
-    }
-    reader(table, ordinal, cx)
-}
-
-/// Finds a constraint or computed column whose expression reads a column.
-pub(crate) fn reader(
-    table: &TableDef,
-    ordinal: u16,
-    cx: &Cx<'_>,
-) -> Option<(&'static str, String)> {
-    let column = &table.columns[usize::from(ordinal)];
-    let database = database_of(table, cx);
-    let context = compile::binding::bare_context(cx.session, &database);
-    let reads = |text: &dyn Fn(&mut Binder<'_>) -> Result<::plan::expr::Expr>| {
-        let bound = over_columns(&mut context.binder(), &table.name, &table.columns, text);
-        let register = ::plan::expr::Register(u32::from(ordinal));
-        bound.is_ok_and(|e| ::plan::walk::reads(&e).contains(register))
-    };
-    let check = table
-        .checks
-        .iter()
-        .find(|check| reads(&|binder| ::binder::expr::bind_condition(binder, &check.text.tree)));
-    if let Some(check) = check {
-        return Some(("object", check.name.clone()));
-    }
-    let computed = table.columns.iter().find(|other| {
-        other.name != column.name
-            && other
-                .computed
-                .as_ref()
-                .is_some_and(|text| reads(&|binder| ::binder::expr::bind_expr(binder, &text.tree)))
-    });
-    computed.map(|c| ("column", c.name.clone()))
-}
-
-/// Refuses to change a column that another object depends on.
-fn check_free(table: &TableDef, ordinal: u16, statement: &str, cx: &mut Cx<'_>) -> Result<()> {
-    let name = table.columns[usize::from(ordinal)].name.clone();
-    let own = table.columns[usize::from(ordinal)].default.as_ref();
-    let default = own.map(|d| ("object", d.name.clone()));
-    let database = cx.session.catalog.database_by_id(table.database_id);
-    let place = (table.schema.as_str(), table.name.as_str());
-    let bound = database.and_then(|d| super::rename::bound_module(d, place, Some(&name)));
-    let bound = bound.map(|module| ("object", module));
-    let dependent = dependent(table, ordinal, cx).or(default).or(bound);
-    let Some((kind, object)) = dependent else { return Ok(()) };
-    say_first(Msg::ObjectDependsOn(kind, &object, &format!("column '{name}'")).into(), cx)?;
-    Err(Msg::ObjectsAccess(statement, &name, "column").into())
-}
-
 fn ordinal_of(table: &TableDef, name: &str, statement: &str) -> Result<u16> {
     let found = table.column(name).and_then(|place| u16::try_from(place).ok());
     found.ok_or_else(|| Msg::AlterColumnNotFound(statement, name, &table.name).into())
@@ -621,7 +535,7 @@ fn drop_column(table: &Arc<TableDef>, element: &ast::DropElement, cx: &mut Cx<'_
         return Ok(());
     }
     let ordinal = ordinal_of(table, &element.name, STATEMENT)?;
-    check_free(table, ordinal, STATEMENT, cx)?;
+    check_free(table, (ordinal, OwnDefault::Blocks), STATEMENT, cx)?;
     if table.columns.len() == 1 {
         return Err(Msg::OnlyDataColumn(&element.name, &table.name).into());
     }
@@ -728,7 +642,12 @@ fn alter_column(
         && same_collation
         && (!in_primary || !defined.ty.nullable);
     if !harmless {
-        check_free(table, ordinal, STATEMENT, cx)?;
+        let kind = |ty: &DataType| std::mem::discriminant(ty);
+        let own = match kind(&before.ty.data_type) == kind(&defined.ty.data_type) {
+            true => OwnDefault::Stays,
+            false => OwnDefault::Blocks,
+        };
+        check_free(table, (ordinal, own), STATEMENT, cx)?;
     }
     let mut next = TableDef::clone(table);
     next.columns[place] = defined;

@@ -15,7 +15,7 @@ use ::procedures::{enter_named, find, find_by_id, find_of_drivers};
 use interpreter::table_parameter::make_table;
 use interpreter::{
     Argument, Caller, Invocation, Stop, TableArgument, as_declared, check_execute, check_local,
-    find_parameter, invoke, not_found, resolve_procedure,
+    find_parameter, invoke, not_found, resolve_procedure, synonym_target,
 };
 use tsql::parse_procedure_name;
 
@@ -46,6 +46,12 @@ pub(crate) fn run(
     }
     let parsed = parse_procedure_name(name).map_err(|_| not_found(name))?;
     check_local(session, &parsed)?;
+    // Nor does a synonym.
+    let by_synonym = synonym_target(session, &parsed).filter(|_| find(&parsed).is_none()).cloned();
+    if let Some(target) = &by_synonym {
+        check_local(session, target)?;
+    }
+    let parsed = by_synonym.unwrap_or(parsed);
     if let Some(system) = find(&parsed) {
         let outer = enter_named(&parsed, session)?;
         let ran = run_system(system, rpc.parameters, session, sink);

@@ -175,7 +175,7 @@ impl Runner<'_> {
         }
         cx.session.refresh_catalog();
         let Some(procedure) = crate::resolve_procedure(cx.session, name) else {
-            return Err(crate::not_found(&name.to_string()));
+            return Err(crate::procedure_missing(cx.session, name));
         };
         crate::check_execute(cx.session, &procedure, self.program.owner)?;
         let program = ::compile::take_program_of(cx.session, &procedure)?;

@@ -413,9 +413,13 @@ fn object_fact(row: &ObjectRow, table: Option<&TableDef>, property: &str) -> Opt
 
 fn object_property_ex(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     if text(call, values, 1).is_some_and(|p| p.eq_ignore_ascii_case("BaseType")) {
-        let row = current(cx)
-            .zip(id(values, 0))
-            .and_then(|(database, id)| objects::object_by_id(session_of(cx), &database, id));
+        let row = current(cx).zip(id(values, 0)).and_then(|(database, id)| {
+            let row = objects::object_by_id(session_of(cx), &database, id)?;
+            match row.code {
+                "SN" => objects::base_of_synonym(session_of(cx), &database, id),
+                _ => Some(row),
+            }
+        });
         return Ok(row.map_or(Value::Null, |row| {
             let code = format!("{:<2}", row.code);
             wrap(Value::VarChar(types::Bytes::copy_from(code.as_bytes())), DataType::Char(2))

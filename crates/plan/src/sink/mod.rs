@@ -178,7 +178,7 @@ pub trait ResultSink {
     /// Writes a message to the server's log: RAISERROR WITH LOG. A receiver without a log ignores
     /// it.
     fn log(&mut self, _message: &Error) {}
-    /// Sends what is buffered: before a long wait, and for RAISERROR WITH NOWAIT.
+    /// Sends what is buffered, for RAISERROR WITH NOWAIT.
     fn flush(&mut self) -> Sent;
     /// Whether the client has to read before more rows should be added: only a sink whose waits may
     /// let other requests of its connection run says so.

@@ -15,7 +15,7 @@ use ::executor::{Cx, Frame};
 use ::plan::program::{Program, StepKind};
 use ::session::SessionState;
 use interpreter::{
-    Argument, Runner, Stop, TableArgument, find_parameter, not_found, resolve_procedure,
+    Argument, Runner, Stop, TableArgument, find_parameter, procedure_missing, resolve_procedure,
 };
 use tsql::parse_procedure_name;
 
@@ -33,7 +33,7 @@ pub(super) fn prepared(
     let name = parse_procedure_name(call.name)?;
     let procedure = resolve_procedure(session, &name);
     if procedure.is_none() && system_procedure(session, &name).is_none() {
-        return Err(not_found(&name.to_string()));
+        return Err(procedure_missing(session, &name));
     }
     let mut declared = Vec::with_capacity(values.len());
     let mut arguments = Vec::with_capacity(call.arguments.len());

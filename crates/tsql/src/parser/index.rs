@@ -5,10 +5,14 @@ use types::{Msg, Result};
 use super::Parser;
 use crate::ast::{
     AlterIndex, AlterIndexAction, CreateIndex, CreateStatistics, DropIndex, Ident, IndexColumn,
-    IndexOption, IndexStructure, InlineIndex, ObjectName, StatementKind, UpdateStatistics,
+    IndexOption, IndexStructure, InlineIndex, Literal, ObjectName, OptionValue, StatementKind,
+    UpdateStatistics,
 };
 use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
+
+/// Most buckets of a hash index.
+const BUCKETS_MAX: i32 = 1 << 30;
 
 impl Parser<'_> {
     /// Takes CLUSTERED, NONCLUSTERED, HASH and COLUMNSTORE in their combinations.
@@ -68,9 +72,35 @@ impl Parser<'_> {
             index.filter = Some(self.condition()?);
         }
         index.options = self.index_options()?;
+        self.check_bucket_count(index.structure, &index.options)?;
         index.storage = self.storage()?;
         index.span = self.span_from(index.span.start);
         Ok(index)
+    }
+
+    /// Checks that only a hash index has a BUCKET_COUNT, and that it is in range.
+    ///
+    /// # Errors
+    /// 10790 and 41303.
+    pub(super) fn check_bucket_count(
+        &self,
+        structure: Option<IndexStructure>,
+        options: &[IndexOption],
+    ) -> Result<()> {
+        let Some(option) = options.iter().find(|option| *option.name == *"BUCKET_COUNT") else {
+            return Ok(());
+        };
+        let at = option.span.start;
+        if structure != Some(IndexStructure::Hash) {
+            let written = &self.text[at as usize..at as usize + option.name.len()];
+            return Err(self.error_at(Msg::BucketCountOfRange(written), at));
+        }
+        match option.value {
+            OptionValue::Literal(Literal::Int(count)) if (1..=BUCKETS_MAX).contains(&count) => {
+                Ok(())
+            }
+            _ => Err(self.error_at(Msg::BucketCountRange, at)),
+        }
     }
 
     pub(super) fn create_index(&mut self) -> Result<StatementKind> {

@@ -211,6 +211,7 @@ impl Parser<'_> {
         let structure = self.index_structure();
         let columns = self.optional_paren_list(Self::index_column)?;
         let options = self.index_options()?;
+        self.check_bucket_count(structure, &options)?;
         let storage = self.storage()?;
         let not_enforced = self.eat_all(&[Kw::Not, Kw::Enforced]);
         Ok(ConstraintKind::Key { kind, structure, columns, options, storage, not_enforced })

@@ -159,6 +159,9 @@ macro_rules! with_messages_from_8000 {
             DistinctOver = 10759, 15, "Use of DISTINCT is not allowed with the OVER clause.";
             NativeBodyNotAtomic = 10783, 15, "The body of a natively compiled module must be an ATOMIC block.";
             AtomicNeedsOption(option: &'a str) = 10784, 15, "The WITH clause of BEGIN ATOMIC statement must specify a value for the option '{option}'.";
+            BucketCountMissing(index: &'a str, table: &'a str) = 10789, 15, "The option 'bucket_count' must be specified for index '{index}' on table '{table}'. It is required for hash indexes.";
+            BucketCountOfRange(option: &'a str) = 10790, 15, "The option '{option}' can be specified only for hash indexes.";
+            HashOnDisk = 10791, 16, "Hash indexes are permitted only in memory optimized tables.";
             NotSupportedWith(kind: &'a str, name: &'a str, with: &'a str) = 10794, 16, "The {kind} '{name}' is not supported with {with}.";
             UndeclaredNotDeduced(name: &'a str) = 11502, 16, "The type for parameter '{name}' cannot be deduced in this context.";
             UndeclaredPair(one: &'a str, other: &'a str) = 11503, 16, "The parameter type cannot be deduced because a single expression contains two untyped parameters, '{one}' and '{other}'.";
@@ -198,6 +201,7 @@ macro_rules! with_messages_from_8000 {
             NextValueEmptyOver = 11718, 15, "NEXT VALUE FOR function does not support an empty OVER clause.";
             NextValueNested = 11719, 15, "NEXT VALUE FOR function is not allowed in check constraints, default objects, computed columns, views, user-defined functions, user-defined aggregates, user-defined table types, sub-queries, common table expressions, derived tables or return statements.";
             NextValueClause = 11720, 15, "NEXT VALUE FOR function is not allowed in the TOP, OVER, OUTPUT, ON, WHERE, GROUP BY, HAVING, or ORDER BY clauses.";
+            NotASequence(name: &'a str) = 11726, 16, "Object '{name}' is not a sequence object.";
             SequenceExhausted(name: &'a str) = 11728, 16, "The sequence object '{name}' has reached its minimum or maximum value. Restart the sequence object to allow new values to be generated.";
             SequenceRange(name: &'a str) = 11732, 16, "The requested range for sequence object '{name}' exceeds the maximum or minimum limit. Retry with a smaller range.";
             NestedNextValue = 11734, 16, "NEXT VALUE FOR function is not allowed in the SELECT clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
@@ -356,6 +360,7 @@ macro_rules! with_messages_from_8000 {
             NotSupported(construct: &'a str) = 40517, 16, "Clearway does not support {construct} yet.";
             CommitDependencyFailure = 41301, 16, "A previous transaction that the current transaction took a dependency on has aborted, and the current transaction can no longer commit.";
             UpdateConflict = 41302, 16, "The current transaction attempted to update a record that has been updated since this transaction started. The transaction was aborted.";
+            BucketCountRange = 41303, 15, "The bucket count for a hash index must be a positive integer not exceeding 1073741824.";
             RepeatableReadFailure = 41305, 16, "The current transaction failed to commit due to a repeatable read validation failure.";
             CrossDatabase = 41317, 16, "A user transaction that accesses memory optimized tables or natively compiled modules cannot access more than one user database or databases model and msdb, and it cannot write to master.";
             DurableNeedsPrimaryKey(table: &'a str) = 41321, 16, "The memory optimized table '{table}' with DURABILITY=SCHEMA_AND_DATA must have a primary key.";

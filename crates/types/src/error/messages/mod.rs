@@ -182,6 +182,7 @@ with_messages_from_8000! {
     RecursiveUnion(query: &'a str) = 466, 16, "UNION operator is not allowed in the recursive part of a recursive common table expression '{query}'.";
     RecursiveAggregate(query: &'a str) = 467, 16, "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive part of a recursive common table expression '{query}'.";
     CollationConflict(left: &'a str, right: &'a str, operation: &'a str) = 468, 16, "Cannot resolve the collation conflict between \"{left}\" and \"{right}\" in the {operation} operation.";
+    SynonymChain(name: &'a str, target: &'a str) = 470, 16, "The synonym \"{name}\" referenced synonym \"{target}\". Synonym chaining is not allowed.";
     SampleNotTable = 475, 16, "Invalid SAMPLE clause. Only table names in the FROM clause of SELECT, UPDATE, and DELETE queries may be sampled.";
     SamplePercent(percent: &'a str, table: &'a str) = 476, 16, "Invalid PERCENT tablesample size \"{percent}\" for table \"{table}\". The PERCENT tablesample size must be between 0 and 100.";
     SampleNotInteger(table: &'a str) = 477, 16, "Invalid ROWS value or REPEATABLE seed in the TABLESAMPLE clause for table \"{table}\". The value or seed must be an integer.";
@@ -303,6 +304,7 @@ with_messages_from_8000! {
     MissingDependency(module: &'a str, object: &'a str) = 2007, 10, "The module '{module}' depends on the missing object '{object}'. The module will still be created; however, it cannot run successfully until the object exists.";
     AlterIncompatible(name: &'a str) = 2010, 16, "Cannot perform alter on '{name}' because it is an incompatible object type.";
     TriggerSchema(trigger: &'a str) = 2103, 15, "Cannot alter trigger '{trigger}' because its schema is different from the schema of the target table or view.";
+    TriggerElsewhere(on: &'a str) = 2108, 15, "Cannot create trigger on '{on}' as the target is not in the current database.";
     InsteadOfExists(verb: &'a str, trigger: &'a str, kind: &'a str, object: &'a str, action: &'a str) = 2111, 16, "Cannot {verb} trigger '{trigger}' on {kind} '{object}' because an INSTEAD OF {action} trigger already exists on this object.";
     InsteadCascade(trigger: &'a str, table: &'a str) = 2113, 16, "Cannot create INSTEAD OF DELETE or INSTEAD OF UPDATE TRIGGER '{trigger}' on table '{table}'. This is because the table has a FOREIGN KEY with cascading DELETE or UPDATE.";
     XQuerySyntax(method: &'a str, near: &'a str) = 2209, 16, "XQuery [{method}()]: Syntax error near '{near}'";
@@ -326,6 +328,7 @@ with_messages_from_8000! {
     DuplicateKey(object: &'a str, index: &'a str, key: &'a str) = 2601, 14, "Cannot insert duplicate key row in object '{object}' with unique index '{index}'. The duplicate key value is ({key}).";
     UniqueViolation(kind: &'a str, constraint: &'a str, object: &'a str, key: &'a str) = 2627, 14, "Violation of {kind} constraint '{constraint}'. Cannot insert duplicate key in object '{object}'. The duplicate key value is ({key}).";
     Truncation(table: &'a str, column: &'a str, value: &'a str) = 2628, 16, "String or binary data would be truncated in table '{table}', column '{column}'. Truncated value: '{value}'.";
+    DatabaseMissing(name: &'a str) = 2702, 16, "Database '{name}' does not exist.";
     DuplicateColumn(column: &'a str, table: &'a str) = 2705, 16, "Column names in each table must be unique. Column name '{column}' in table '{table}' is specified more than once.";
     TableDoesNotExist(table: &'a str) = 2706, 11, "Table '{table}' does not exist.";
     ObjectExists(name: &'a str) = 2714, 16, "There is already an object named '{name}' in the database.";
@@ -473,6 +476,7 @@ with_messages_from_8000! {
     NotRollingBack(id: i64) = 6120, 16, "Status report cannot be obtained. Rollback operation for Process ID {id} is not in progress.";
     CannotRollBack(name: &'a str) = 6401, 16, "Cannot roll back {name}. No transaction or savepoint of that name was found.";
     XmlValueType(of: &'a str) = 2204, 16, "XQuery [value()]: The type '{of}' used in the VALUE method is invalid.";
+    SynonymInvalid(name: &'a str) = 5313, 16, "Synonym '{name}' refers to an invalid object.";
     MergeInsteadSome(target: &'a str) = 5316, 16, "The target '{target}' of the MERGE statement has an INSTEAD OF trigger on some, but not all, of the actions specified in the MERGE statement. In a MERGE statement, if any action has an enabled INSTEAD OF trigger on the target, then all actions must have enabled INSTEAD OF triggers.";
     NestedRowsAggregate(clause: &'a str) = 5322, 16, "An aggregate function is not allowed in the {clause} clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
     NestedSubquery(clause: &'a str) = 5323, 15, "Subqueries are not allowed in the {clause} clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
