@@ -50,6 +50,7 @@ mod parallel_ends;
 mod parallel_files;
 mod partitions;
 mod permissions;
+mod picking;
 mod planted;
 mod point_bench;
 mod prefixes;
