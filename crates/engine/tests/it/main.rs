@@ -66,6 +66,7 @@ mod support;
 mod templates;
 mod temporal;
 mod tpch;
+mod truncate;
 mod tuple_mover;
 mod types;
 mod unique_keys;

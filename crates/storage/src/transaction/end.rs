@@ -25,18 +25,16 @@ use std::sync::Arc;
 
 use crate::durability::{Announced, CommitLog};
 use crate::primitives::{
-    Guard, Label, Mutant, Ordering, breathe, delay_release, is_mutant, labelled, let_others_run,
-    pin, retire_arc,
+    Label, Mutant, Ordering, breathe, delay_release, is_mutant, labelled, let_others_run, pin,
+    retire_arc,
 };
 use crate::spec::{Error, Result};
 use crate::store::{Mistake, Store};
 use crate::transaction::undo::{Write, WriteKind};
 use crate::transaction::validate::validate;
+use crate::transaction::writes::PIECE;
 use crate::transaction::{Inner, Transaction, drop_copies};
 use crate::version::{TxStatus, wake_waiters};
-
-/// Rows that are worked off between two pauses, and under one pin.
-pub(super) const ROWS_PER_PAUSE: usize = if cfg!(test) { 2 } else { 1_024 };
 
 /// Whether a rollback keeps the ownership of claimed rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,31 +43,12 @@ pub(super) enum Locks {
     Release,
 }
 
-/// How the writes of a transaction are worked off.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Parts {
-    /// A part after the other, with a pause between two.
-    Paused,
-    /// All at once.
-    One,
-}
-
 impl Inner {
     /// Lets other requests run, unless the transaction is brief.
     pub(super) fn pause(&self) {
         match &self.state {
             Some(state) => state.pause(),
             None => let_others_run(),
-        }
-    }
-
-    /// Runs `work` on all writes. No pin is held in a pause.
-    fn in_parts(&self, parts: Parts, mut work: impl FnMut(&[Write], &Guard)) {
-        for (number, part) in self.writes.chunks(ROWS_PER_PAUSE).enumerate() {
-            if number > 0 && parts == Parts::Paused {
-                self.pause();
-            }
-            work(part, &pin());
         }
     }
 }
@@ -100,10 +79,14 @@ impl Transaction {
 
     /// Returns about how many bytes its changes take in the log, at most.
     pub fn logged_bytes(&self) -> u64 {
+        let inner = self.inner.borrow();
         let mut bytes = 0;
-        self.inner.borrow().in_parts(Parts::Paused, |part, _| {
-            bytes += part.iter().map(Write::logged_bytes).sum::<u64>();
-        });
+        for (number, piece) in inner.writes.pieces().enumerate() {
+            if number > 0 {
+                inner.pause();
+            }
+            bytes += piece.iter().map(Write::logged_bytes).sum::<u64>();
+        }
         bytes
     }
 
@@ -185,20 +168,21 @@ impl Transaction {
                 announced.finish(ts.0);
             }
             // The waiters go on now, and do not wait for what is left.
-            if inner.writes.len() > ROWS_PER_PAUSE {
+            if inner.writes.len() > PIECE {
                 wake_waiters(state);
             }
             let mark = state.mark();
-            let parts = if is_kept_open { Parts::One } else { Parts::Paused };
-            // The slot also keeps the transaction's own versions while no pin does.
-            inner.in_parts(parts, |part, guard| {
-                part.iter().for_each(|write| write.finish(store.shared(), (ts, mark), guard));
-            });
-            inner.in_parts(parts, |part, guard| {
-                part.iter().for_each(|write| write.release_lock(guard));
-            });
+            let writes = std::mem::take(&mut inner.writes);
+            for (number, piece) in writes.into_pieces().enumerate() {
+                if number > 0 && !is_kept_open {
+                    inner.pause();
+                }
+                // The slot keeps the versions while no pin does.
+                let guard = pin();
+                piece.iter().for_each(|write| write.finish(store.shared(), (ts, mark), &guard));
+                piece.iter().for_each(|write| write.release_lock(&guard));
+            }
         }
-        inner.writes.clear();
         self.release();
     }
 
@@ -229,9 +213,8 @@ impl Transaction {
         let inner = self.inner.get_mut();
         let mut kept = Vec::new();
         while inner.writes.len() > first {
-            let from = first.max(inner.writes.len().saturating_sub(ROWS_PER_PAUSE));
             let guard = pin();
-            for write in inner.writes.drain(from..).rev() {
+            for write in inner.writes.take_last(first).rev() {
                 match (write.kind, locks) {
                     (WriteKind::Lock, Locks::Keep) => kept.push(write),
                     (WriteKind::Lock, Locks::Release) => write.release_lock(&guard),
@@ -243,11 +226,11 @@ impl Transaction {
             drop(guard);
             // A rollback may be due to short memory: keep what waits to be freed small.
             breathe();
-            if from > first {
+            if inner.writes.len() > first {
                 inner.pause();
             }
         }
-        inner.writes.extend(kept.into_iter().rev());
+        kept.into_iter().rev().for_each(|write| inner.writes.push(write));
     }
 }
 

@@ -15,6 +15,7 @@
 //! | `wait.rs` | waiting for another transaction, and deadlocks among transactions without a session |
 //! | `validate.rs` | what memory-optimized tables check at commit |
 //! | `undo.rs` | one write: taking it back, or stamping it with the commit time |
+//! | `writes.rs` | the list of them, in pieces |
 //! | `row_ref.rs` | the row version that a caller has read |
 //!
 //! This folder does not know how rows are found: scans and lookups are in `access/` and call
@@ -28,6 +29,7 @@ mod undo;
 mod validate;
 mod wait;
 mod write;
+mod writes;
 
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
@@ -44,11 +46,11 @@ use crate::spec::{
     TableKind, TransactionOptions,
 };
 use crate::store::{Mistake, Need, Slot, Store, Table};
-use crate::transaction::end::{Locks, ROWS_PER_PAUSE};
+use crate::transaction::end::Locks;
 use crate::transaction::row_locks::{Holds, hold_of};
 use crate::transaction::undo::{Write, WriteKind};
 use crate::transaction::validate::{RangeRead, RowRead};
-use crate::transaction::wait::ask_for_reserve;
+use crate::transaction::writes::{PIECE, Writes};
 use crate::version::{
     Begin, Blocker, Pace, TxState, TxStatus, Version, View, announce_undo, announce_withdrawal,
 };
@@ -89,7 +91,7 @@ struct Inner {
     transaction_snapshot: Option<Timestamp>,
     statement_snapshot: Option<Timestamp>,
     command: u32,
-    writes: Vec<Write>,
+    writes: Writes,
     reads: Vec<RowRead>,
     ranges: Vec<RangeRead>,
     doomed: bool,
@@ -519,7 +521,7 @@ impl Transaction {
         if inner.doomed {
             return Err(Error::Doomed);
         }
-        ask_for_writes(&inner.writes)?;
+        inner.writes.ask()?;
         Ok(Arc::clone(
             inner
                 .state
@@ -567,21 +569,10 @@ impl Transaction {
     }
 }
 
-/// From this many writes on, memory is reserved before the list of writes grows.
-const ASKED_FROM: usize = 16 << 10;
-
-/// Reserves the memory for growing a full list of writes: the new one exists beside the old one.
-fn ask_for_writes(writes: &Vec<Write>) -> Result<()> {
-    if writes.len() == writes.capacity() && writes.len() >= ASKED_FROM {
-        return ask_for_reserve(2 * writes.len() * size_of::<Write>());
-    }
-    Ok(())
-}
-
 /// Frees copies of versions that only this transaction has seen.
 fn drop_copies(copies: &mut Vec<NonNull<Version>>) {
     for (number, copy) in copies.drain(..).enumerate() {
-        if number % ROWS_PER_PAUSE == ROWS_PER_PAUSE - 1 {
+        if number % PIECE == PIECE - 1 {
             let_others_run();
         }
         // SAFETY: made by `Version::allocate` for this transaction alone; the borrows have ended.

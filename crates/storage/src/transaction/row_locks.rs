@@ -12,7 +12,7 @@ use crate::spec::{
 };
 use crate::store::{Mistake, Table};
 use crate::transaction::Transaction;
-use crate::transaction::end::ROWS_PER_PAUSE;
+use crate::transaction::writes::PIECE;
 use crate::version::{
     Blocker, HeapPosition, Holder, LockWait, RowHead, TxState, Version, VersionKind, View,
     announce_withdrawal, changer, newest,
@@ -40,9 +40,9 @@ impl Holds {
         for (table, places) in self.tables.drain(..) {
             // SAFETY: a dropped table stays until every transaction that began before has ended.
             let book = &unsafe { &*table }.book;
-            for part in places.chunks(ROWS_PER_PAUSE) {
+            for part in places.chunks(PIECE) {
                 book.remove_all(part, state);
-                if places.len() > ROWS_PER_PAUSE {
+                if places.len() > PIECE {
                     state.pause();
                 }
             }
