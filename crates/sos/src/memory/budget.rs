@@ -203,11 +203,6 @@ fn look_for(bytes: u64) -> Result<(), OverLimit> {
     if look_at(bytes) {
         return Ok(());
     }
-    // Blocks of this thread's that others have freed count as used until it takes them back.
-    super::tidy();
-    if look_at(bytes) {
-        return Ok(());
-    }
     REFUSALS.fetch_add(1, Ordering::Relaxed);
     Err(OverLimit)
 }
