@@ -22,7 +22,7 @@ use crate::client::{Answer, instance_on, login, run, sets, spawn};
 /// The rounds that a statement may lose, and the one in which it claims what it reads.
 const ROUNDS: usize = 6 + 1;
 
-/// The row of `gate` that a session holds, or has let go of.
+/// A session, and the row of `gate` that it holds.
 struct Keeper {
     session: Session,
     row: usize,
@@ -171,7 +171,7 @@ fn a_cancellation_between_two_rounds_leaves_the_transaction() {
     assert!(answer.errors.is_empty(), "{answer:?}");
     session.cancel().clear();
     assert_eq!(sets(&mut session, "SELECT @@TRANCOUNT, XACT_STATE()"), [[["1", "1"]]]);
-    // Its earlier change is there, and nobody else sees it before the end.
+    // Its earlier change is there, and no other session sees it before the end.
     let count = "SELECT COUNT(*) FROM t WHERE id = 99";
     assert_eq!(sets(&mut session, count), [[["1"]]]);
     assert_eq!(sets(&mut stage.test, count), [[["0"]]]);

@@ -61,7 +61,7 @@ fn readers_see_all_rows_of_a_table_that_is_being_truncated_or_none() {
     let read = "SET LOCK_TIMEOUT 0; SELECT COUNT(*) FROM t WITH (READCOMMITTEDLOCK)";
     assert_eq!(batch(&mut stage.test, read).errors[0].number, 1222);
     run(&mut stage.test, "SET LOCK_TIMEOUT -1");
-    // A row that is added meanwhile is behind the truncation.
+    // A row that is added in between is behind the truncation.
     run(&mut stage.test, "INSERT t VALUES (-1)");
     let seen = loop {
         match stage.count("") {
@@ -101,7 +101,7 @@ fn a_truncation_that_is_cancelled_or_killed_has_deleted_nothing() {
         drop(session);
         assert_eq!(stage.count(""), ROWS, "{text}");
         assert_eq!(stage.count("WITH (INDEX (i)) WHERE n > 0"), ROWS, "{text}");
-        // Nobody holds its rows, and the identity goes on.
+        // Its rows are free, and the identity goes on.
         run(&mut stage.test, "SET LOCK_TIMEOUT 0; UPDATE t SET n = n; INSERT t VALUES (0)");
         let next = sets(&mut stage.test, "SELECT MAX(id) - COUNT(*) FROM t");
         assert_eq!(next, [[[usize::from(text.starts_with("BEGIN")).to_string()]]], "{text}");

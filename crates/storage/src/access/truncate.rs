@@ -2,7 +2,7 @@
 //!
 //! Between two rows it pauses for other requests. They see what they see of any transaction that has not
 //! ended: by row versions all rows as they were, else they wait for the rows that are deleted so far. A
-//! row that is added meanwhile stays, as if it had been added behind the end. A cancellation takes back
+//! row that is added in between stays, as if it had been added behind the end. A cancellation takes back
 //! what was deleted. The log gets all changes at the commit.
 
 use crate::access::ScanSpec;

@@ -7,10 +7,10 @@
 //! | loop over the writes | pauses | why |
 //! |---|---|---|
 //! | bytes for the log are counted | yes | nothing has been announced |
-//! | reads are validated | no | another transaction that validates meanwhile fails because of this one |
+//! | reads are validated | no | another transaction that validates at the same time fails because of this one |
 //! | ranges are noted for checkpoints, changes are written to the log | no | the scheduler's buffer belongs to this commit until its end, and no commit of its epoch is durable before that |
 //! | versions are stamped | yes | readers that meet one without a time take it from the state |
-//! | claims and row locks are released | yes | those of a transaction that has ended hold nobody off |
+//! | claims and row locks are released | yes | those of a transaction that has ended hold no other off |
 //! | writes are undone | yes | the transaction is active until the last one is, as while it wrote them |
 //!
 //! Two kinds of transactions do not pause: one that is brief

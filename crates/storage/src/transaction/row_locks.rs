@@ -34,8 +34,8 @@ impl Holds {
         found.map(|(_, places)| places)
     }
 
-    /// Releases all row locks, and pauses in between: those of a transaction that has ended hold
-    /// nobody off.
+    /// Releases all row locks, and pauses in between: those of a transaction that has ended hold no
+    /// other off.
     pub(crate) fn end(&mut self, state: &TxState) {
         for (table, places) in self.tables.drain(..) {
             // SAFETY: a dropped table stays until every transaction that began before has ended.
