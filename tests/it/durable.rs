@@ -3,6 +3,7 @@
 use crate::client::{Client, error_numbers};
 use crate::data_folder::Data;
 use crate::server::{PATIENCE, ServerProcess, command, now, pause};
+use types::Value;
 
 fn run(client: &mut Client, text: &str) {
     assert_eq!(error_numbers(&client.batch(text)), [] as [i32; 0], "{text}");
@@ -109,4 +110,41 @@ fn the_log_of_a_folder_without_a_database_is_refused() {
     assert_eq!(out.status.code(), Some(2));
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(said.contains("has no Clearway database in it"), "{said}");
+}
+
+/// The log has a transaction's changes from its commit on. One scheduler: the truncation pauses, or the other
+/// session would see its end only.
+#[test]
+fn a_truncation_in_the_midst_of_which_the_server_is_killed_has_deleted_nothing() {
+    const ROWS: i32 = 100_000;
+    let data = Data::new("truncation");
+    let start = || {
+        let server = data.start_with(&["--schedulers", "1"]);
+        server.wait_for_log("is complete");
+        let client = Client::log_in(server.address);
+        (server, client)
+    };
+    let mut server = data.start_with(&["--schedulers", "1"]);
+    let mut client = Client::log_in(server.address);
+    run(&mut client, MAKE);
+    run(&mut client, "CREATE TABLE d.dbo.t (a int PRIMARY KEY, b nvarchar(10))");
+    run(&mut client, &format!("INSERT d.dbo.t SELECT value, N'x' FROM GENERATE_SERIES(1, {ROWS})"));
+    let mut other = Client::log_in(server.address);
+    client.send(&tds::client::batch("TRUNCATE TABLE d.dbo.t", client.settings));
+    loop {
+        match other.value_of("(SELECT COUNT(*) FROM d.dbo.t WITH (NOLOCK))") {
+            Value::Int(ROWS) => {}
+            Value::Int(seen) => break assert!(seen > 0, "it does not pause"),
+            other => panic!("a count is {other:?}"),
+        }
+    }
+    server.signal("KILL");
+    server.wait();
+    let (mut server, mut client) = start();
+    assert_eq!(count(&mut client), format!("Int({ROWS})"));
+    run(&mut client, "TRUNCATE TABLE d.dbo.t; INSERT d.dbo.t VALUES (1, N'y')");
+    server.signal("KILL");
+    server.wait();
+    let (_server, mut client) = start();
+    assert_eq!(count(&mut client), "Int(1)");
 }

@@ -4,10 +4,13 @@
 use crate::client::{Client, error_numbers};
 use crate::server::ServerProcess;
 
+/// The yields of a session so far.
+const YIELDS: &str = "ISNULL((SELECT waiting_tasks_count FROM sys.dm_exec_session_wait_stats \
+     WHERE session_id = @@SPID AND wait_type = N'SOS_SCHEDULER_YIELD'), 0)";
+
 /// A batch that does `work` and fails if its session has yielded fewer than five times in that time.
 fn yields_within(work: &str) -> String {
-    let count = "ISNULL((SELECT waiting_tasks_count FROM sys.dm_exec_session_wait_stats \
-                 WHERE session_id = @@SPID AND wait_type = N'SOS_SCHEDULER_YIELD'), 0)";
+    let count = YIELDS;
     format!(
         "DECLARE @s varchar(max) = REPLICATE(CONVERT(varchar(max), '1,'), 1000000), @n int, @b varbinary(max); \
          DECLARE @j nvarchar(max) = CONCAT('[', @s, '1]'); \
@@ -47,9 +50,37 @@ fn long_work_without_rows_yields() {
          FROM GENERATE_SERIES(1, 6000)) AS t)",
         "WITH r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 30000) \
          SELECT @n = MAX(n) FROM r OPTION (MAXRECURSION 0)",
+        "TRUNCATE TABLE s",
     ] {
         let numbers = error_numbers(&client.batch(&yields_within(work)));
         assert!(numbers.is_empty(), "{work}: {numbers:?}");
+    }
+}
+
+/// What the end of a transaction works off, row by row: no operator counts these rows.
+#[test]
+fn the_end_of_a_long_transaction_yields() {
+    let server = ServerProcess::start(&["--schedulers", "1"]);
+    let mut client = Client::log_in(server.address);
+    let fill = "SELECT value AS id, value % 7 AS t INTO s FROM GENERATE_SERIES(1, 300000)";
+    assert_eq!(error_numbers(&client.batch(fill)), [] as [i32; 0]);
+    let mut neighbour = Client::log_in(server.address);
+    neighbour.send(&tds::client::batch("WHILE 1 = 1 DECLARE @i int = 1", neighbour.settings));
+    for (before, work) in [
+        ("BEGIN TRAN; UPDATE s SET t += 1", "COMMIT"),
+        ("BEGIN TRAN; UPDATE s SET t += 1", "ROLLBACK"),
+        ("BEGIN TRAN; SAVE TRAN p; UPDATE s SET t += 1", "ROLLBACK TRAN p"),
+        (
+            "ROLLBACK; BEGIN TRAN; DECLARE @n int = (SELECT COUNT(*) FROM s WITH (UPDLOCK))",
+            "COMMIT",
+        ),
+    ] {
+        let text = format!(
+            "{before}; DECLARE @before bigint = {YIELDS}; {work}; DECLARE @yields bigint = {YIELDS} - @before; \
+             IF @yields < 2 THROW 50000, 'the scheduler was held', 1"
+        );
+        let numbers = error_numbers(&client.batch(&text));
+        assert!(numbers.is_empty(), "{before}; {work}: {numbers:?}");
     }
 }
 

@@ -310,6 +310,10 @@ impl storage::durability::CommitLog for CommitLog {
         self.leave(open.ends);
     }
 
+    fn keeps_open(&self) -> bool {
+        SCOPE.get().is_some()
+    }
+
     fn barrier(&self) -> u64 {
         if self.planted.has(Bug::ReaderDoesNotWait) {
             return 0;

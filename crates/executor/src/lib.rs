@@ -25,6 +25,7 @@ pub mod parallel;
 pub mod profile;
 pub mod query;
 pub mod reset;
+mod spread;
 pub mod statement;
 pub mod transactions;
 mod trigger;

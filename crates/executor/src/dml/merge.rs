@@ -13,6 +13,7 @@ use super::write::{Verb, complete, set_instead, set_row, storage_error};
 use super::{Private, reference, rows_of, version};
 use crate::eval::truth;
 use crate::query::{CurrentId, Flow, Rows, run};
+use crate::spread::SpreadSet;
 use crate::statement::{in_transaction, note_target, prepare};
 use crate::{Cx, StatementResult, fault, trigger};
 use catalog::TableDef;
@@ -43,7 +44,7 @@ fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction: main, tables: &tables, current: SmallVec::new() };
     let mut target = Target::new(&merge.root, merge.row, cx);
-    let mut changed = hashbrown::HashSet::new();
+    let mut changed = SpreadSet::new();
     let mut deferred = Deferred::new(cx);
     let mut count = 0;
     run(&merge.root, cx, &mut rows, &mut |cx, rows| {

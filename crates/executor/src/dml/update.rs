@@ -1,6 +1,5 @@
 //! UPDATE: claims each qualifying row, applies the SET list to its newest version, and replaces it.
 
-use hashbrown::HashSet;
 use storage::{Claim, Decision, Error as StorageError, RowImage, RowRef};
 use types::row::RowBuffer;
 use types::{Error, Msg, Result, Value};
@@ -14,6 +13,7 @@ use crate::eval::truth;
 use crate::query::{
     Current, CurrentId, Flow, Rows, count_of, encode_seek_key, load, run, when_owned,
 };
+use crate::spread::SpreadSet;
 use crate::statement::{
     count_point, count_point_end, in_transaction, is_free, note_target, options, prepare, row_limit,
 };
@@ -239,7 +239,7 @@ pub(super) fn limit_of(top: Option<&Expr>, cx: &mut Cx<'_>) -> Result<u64> {
 pub(super) struct Target<'s> {
     scan: Option<&'s Scan>,
     /// Rows changed already, where a join may return a row twice.
-    seen: Option<HashSet<CurrentId>>,
+    seen: Option<SpreadSet<CurrentId>>,
     taker: Taker,
 }
 
@@ -251,7 +251,7 @@ impl<'s> Target<'s> {
             // An autocommit statement has kept them already.
             cx.scratch.variables.clone_from(&cx.frame.variables);
         }
-        let seen = (!matches!(root, Node::Scan(_))).then(HashSet::new);
+        let seen = (!matches!(root, Node::Scan(_))).then(SpreadSet::new);
         Self { scan, seen, taker: Taker::default() }
     }
 

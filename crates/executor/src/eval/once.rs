@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashSet;
 use types::compare::{Truth, group_key};
 use types::{Msg, Result, Value};
 
@@ -13,6 +12,7 @@ use types::comparison::compare;
 use super::eval;
 use crate::Cx;
 use crate::query::{Flow, Spooled, run_query};
+use crate::spread::SpreadSet;
 use plan::expr::{CompareOp, Expr, QuantifiedSubquery, Quantifier};
 
 /// The kept result of a subquery.
@@ -32,7 +32,7 @@ pub enum Kept {
 #[derive(Default)]
 pub struct ValueSet {
     /// Encoded so that equal values are equal bytes.
-    keys: HashSet<Box<[u8]>>,
+    keys: SpreadSet<Box<[u8]>>,
     has_null: bool,
 }
 

@@ -1,6 +1,5 @@
 //! GROUP BY and aggregates: a hash table from key to accumulators, one per grouping set.
 
-use hashbrown::{HashMap, HashSet};
 use sos::ledger::{self, Label};
 use types::compare::group_key;
 use types::value::ColumnType;
@@ -12,6 +11,7 @@ use super::{ENTRY_BYTES, Flow, Receive, Rows, run as run_node};
 use crate::Cx;
 use crate::arithmetic::soften;
 use crate::eval::{eval, truth};
+use crate::spread::{SpreadMap, SpreadSet};
 use plan::function::Accumulator;
 use plan::query::{Aggregate, AggregateCall};
 use session::grant::Charge;
@@ -25,7 +25,7 @@ pub struct State {
     /// Whether it has overflowed and is NULL, as the session's options allow.
     made_null: bool,
     /// Encoded arguments seen so far, for DISTINCT.
-    seen: Option<HashSet<Box<[u8]>>>,
+    seen: Option<SpreadSet<Box<[u8]>>>,
     /// Arguments to be sorted before aggregation, for WITHIN GROUP.
     kept: Option<(Keys, Vec<Vec<Value>>)>,
 }
@@ -37,7 +37,7 @@ impl State {
         Self {
             accumulator: (call.function.start)(&call.ty, &types),
             made_null: false,
-            seen: call.distinct.then(HashSet::new),
+            seen: call.distinct.then(SpreadSet::new),
             kept: (!call.order.is_empty()).then(Default::default),
         }
     }
@@ -118,7 +118,8 @@ pub(super) fn run<'p>(
 ) -> Result<Flow> {
     let sets = if aggregate.sets.is_empty() { &[Vec::new()][..] } else { &aggregate.sets[..] };
     let mut groups: Vec<Vec<Group>> = sets.iter().map(|_| Vec::new()).collect();
-    let mut places: Vec<HashMap<Box<[u8]>, usize>> = sets.iter().map(|_| HashMap::new()).collect();
+    let mut places: Vec<SpreadMap<Box<[u8]>, usize>> =
+        sets.iter().map(|_| SpreadMap::new()).collect();
     let mut charge = cx.session.accounting.grant.charge(0);
     let mut values = Vec::with_capacity(aggregate.keys.len());
     let mut key = Vec::new();

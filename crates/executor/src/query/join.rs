@@ -1,7 +1,6 @@
 //! Joins: nested loops, which open the right side for each left row, and hash joins, which read the
 //! right side once. A semi join returns the left rows with a match, an anti join those without.
 
-use hashbrown::HashMap;
 use sos::ledger::{self, Label};
 use types::Result;
 use types::compare::group_key;
@@ -9,6 +8,7 @@ use types::compare::group_key;
 use super::buffer::{Buffer, clear};
 use super::{ENTRY_BYTES, Flow, Receive, Rows, run as run_node};
 use crate::eval::{eval, truth};
+use crate::spread::SpreadMap;
 use crate::{Cx, fault};
 use plan::expr::Expr;
 use plan::query::{Join, JoinKind, JoinMethod};
@@ -64,7 +64,7 @@ fn holds(on: Option<&Expr>, cx: &mut Cx<'_>) -> Result<bool> {
 struct Table<'p> {
     buffer: Buffer<'p>,
     /// Maps a key to the last row with it; `chain` links the others.
-    heads: HashMap<Box<[u8]>, usize>,
+    heads: SpreadMap<Box<[u8]>, usize>,
     chain: Vec<usize>,
     matched: Vec<bool>,
 }
@@ -161,7 +161,7 @@ fn build<'p>(
     let exists = matches!(join.kind, JoinKind::Semi | JoinKind::Anti) && join.on.is_none();
     let mut table = Table {
         buffer: Buffer::new(live, cx),
-        heads: HashMap::new(),
+        heads: SpreadMap::new(),
         chain: Vec::new(),
         matched: Vec::new(),
     };
@@ -174,7 +174,7 @@ fn build<'p>(
         if !found && join.kind != JoinKind::Full {
             return Ok(Flow::More);
         }
-        if exists && table.heads.contains_key(key.as_slice()) {
+        if exists && table.heads.get(key.as_slice()).is_some() {
             return Ok(Flow::More);
         }
         table.buffer.push(live, cx, rows)?;

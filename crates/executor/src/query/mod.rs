@@ -29,6 +29,7 @@ use types::{Msg, Result, Value};
 
 use crate::dml::{Loader, value_of};
 use crate::eval::{eval, truth};
+use crate::spread::SpreadSet;
 use crate::statement::in_transaction;
 use crate::{Cx, fault};
 use catalog::TableRows;
@@ -468,7 +469,7 @@ fn run_distinct<'p>(
     rows: &mut Rows<'p>,
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
-    let mut seen = hashbrown::HashSet::<Box<[u8]>>::new();
+    let mut seen = SpreadSet::<Box<[u8]>>::new();
     let mut charge = cx.session.accounting.grant.charge(0);
     let mut key = Vec::new();
     run(input, cx, rows, &mut |cx, rows| {

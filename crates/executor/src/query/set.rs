@@ -1,12 +1,12 @@
 //! Runs UNION, UNION ALL, EXCEPT and INTERSECT.
 
-use hashbrown::HashSet;
 use types::Result;
 use types::compare::group_key;
 
 use super::{ENTRY_BYTES, Flow, Receive, Rows, run as run_node};
 use crate::Cx;
 use crate::eval::eval;
+use crate::spread::SpreadSet;
 use plan::query::{Query, SetKind, SetOperation};
 use session::grant::Charge;
 
@@ -70,13 +70,13 @@ pub(super) fn run<'p>(
 
 /// Keys of the rows seen so far; their memory is charged to the query's grant.
 struct Seen {
-    keys: HashSet<Box<[u8]>>,
+    keys: SpreadSet<Box<[u8]>>,
     charge: Charge,
 }
 
 impl Seen {
     fn new(cx: &Cx<'_>) -> Self {
-        Self { keys: HashSet::new(), charge: cx.session.accounting.grant.charge(0) }
+        Self { keys: SpreadSet::new(), charge: cx.session.accounting.grant.charge(0) }
     }
 
     /// Adds a key; returns true if it is new.

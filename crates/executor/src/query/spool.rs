@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
 use types::{Result, Value};
 
 use super::join::encode;
 use super::{ENTRY_BYTES, Flow, Receive, Rows, run as run_node};
 use crate::eval::{Kept, keep, kept, truth};
+use crate::spread::SpreadMap;
 use crate::{Cx, fault};
 use plan::query::{Node, Spool};
 use session::grant::Charge;
@@ -29,7 +29,7 @@ pub struct Table {
     /// The values of all rows, a fixed number per row.
     values: Vec<Value>,
     /// Maps a key to the first and the last row with it.
-    ends: HashMap<Box<[u8]>, (usize, usize)>,
+    ends: SpreadMap<Box<[u8]>, (usize, usize)>,
     /// For each row, the next row with the same key.
     next: Vec<usize>,
     charge: Charge,
@@ -110,7 +110,7 @@ fn holds(spool: &Spool, cx: &mut Cx<'_>) -> Result<bool> {
 fn build<'p>(spool: &'p Spool, cx: &mut Cx<'_>, rows: &mut Rows<'p>) -> Result<Table> {
     let mut table = Table {
         values: Vec::new(),
-        ends: HashMap::new(),
+        ends: SpreadMap::new(),
         next: Vec::new(),
         charge: cx.session.accounting.grant.charge(0),
     };

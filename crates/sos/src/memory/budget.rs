@@ -38,6 +38,8 @@ const SHORT_PART: u64 = 16;
 const LOOK_PART: u64 = 4_096;
 /// The reserve counts as used up when one such part of the limit is left.
 const FULL_PART: u64 = 64;
+/// Removals wait until one such part of the limit is left above that.
+const REMOVAL_PART: u64 = 256;
 /// One such part of the limit is returned to the system at once, if any must be.
 const BACK_PART: u64 = 256;
 
@@ -141,6 +143,13 @@ pub fn check_rows() -> Result<(), OverLimit> {
 #[must_use]
 pub fn work_bytes() -> u64 {
     (limit_bytes() / WORK_PART).clamp(WORK_BYTES.0, WORK_BYTES.1)
+}
+
+/// The bytes of the reserve that work which ends by freeing memory waits for, so that it does not wait
+/// again with its next row.
+#[must_use]
+pub fn removal_bytes() -> u64 {
+    limit_bytes() / REMOVAL_PART
 }
 
 /// Whether work that ends by freeing memory may take some of the reserve: one relaxed load of the

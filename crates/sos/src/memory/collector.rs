@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::budget::room_for;
+use super::budget::{reserve_for, room_for};
 use super::relief::Relief;
 use crate::lock::Proven;
 use crate::park::{self, Cancel, Wake};
@@ -48,11 +48,20 @@ pub enum NoRoom {
 /// No room was freed, or the request was cancelled.
 #[inline]
 pub fn wait_for_room(bytes: usize, cancel: Option<&Cancel>) -> Result<(), NoRoom> {
-    if room_for(bytes).is_ok() { Ok(()) } else { wait(bytes, cancel) }
+    if room_for(bytes).is_ok() { Ok(()) } else { wait(&|| room_for(bytes).is_ok(), cancel) }
+}
+
+/// As [`wait_for_room`], for what may take the reserve: waits only until that has `bytes` again.
+///
+/// # Errors
+/// As [`wait_for_room`].
+pub fn wait_for_reserve(bytes: usize, cancel: Option<&Cancel>) -> Result<(), NoRoom> {
+    let has_room = || reserve_for(bytes).is_ok();
+    if has_room() { Ok(()) } else { wait(&has_room, cancel) }
 }
 
 #[cold]
-fn wait(bytes: usize, cancel: Option<&Cancel>) -> Result<(), NoRoom> {
+fn wait(has_room: &dyn Fn() -> bool, cancel: Option<&Cancel>) -> Result<(), NoRoom> {
     if COLLECTORS.load(Ordering::Relaxed) == 0 {
         return Err(NoRoom::OverLimit);
     }
@@ -69,7 +78,7 @@ fn wait(bytes: usize, cancel: Option<&Cancel>) -> Result<(), NoRoom> {
         {
             return Err(NoRoom::Cancelled);
         }
-        if room_for(bytes).is_ok() {
+        if has_room() {
             return Ok(());
         }
         let (now_ns, freed_now) = (clock::monotonic_ns(), FREED.load(Ordering::Relaxed));

@@ -54,15 +54,17 @@ pub use slices::{Going, SliceOrders, Slices, Steps, WHOLE};
 pub use allocator::Allocator;
 #[cfg(not(any(loom, shuttle)))]
 pub use budget::{
-    OverLimit, check, check_reserve, check_rows, limit_bytes, refusals, reserve_for, room_for,
-    set_limit_bytes, used_bytes, work_bytes,
+    OverLimit, check, check_reserve, check_rows, limit_bytes, refusals, removal_bytes, reserve_for,
+    room_for, set_limit_bytes, used_bytes, work_bytes,
 };
 #[cfg(not(any(loom, shuttle)))]
 pub use clerk::{ClerkRow, MemoryClerk, clerks, flush, page_allocations, tidy, with_clerk};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use clerk::{close, retire};
 #[cfg(not(any(loom, shuttle)))]
-pub use collector::{Collector, NoRoom, Pass, collectors_key, is_relief_wanted, wait_for_room};
+pub use collector::{
+    Collector, NoRoom, Pass, collectors_key, is_relief_wanted, wait_for_reserve, wait_for_room,
+};
 #[cfg(not(any(loom, shuttle)))]
 pub use extent::Extent;
 #[cfg(not(any(loom, shuttle)))]

@@ -397,6 +397,9 @@ impl Table {
         if let Some(index) = set.list.first().filter(|index| index.has_entry_of(row)) {
             index.counts.count_added();
         }
+        if is_mutant(Mutant::ReuseMarkedLate) {
+            head.note_reused();
+        }
         Ok(Ok(head.id()))
     }
 
@@ -447,6 +450,7 @@ impl Table {
         index.count_seeks(1);
         let mut found = None;
         index.find(key, guard, |head| {
+            let is_known = is_mutant(Mutant::MarkReadFirst) && index.has_key_of_entry(head);
             let row = newest(head, std::ptr::null(), &self.shared.clock, guard);
             // The head may have been reused for another row since the entry was read.
             let content = if lost.is_nothing() {
@@ -456,7 +460,9 @@ impl Table {
             };
             let version = content.filter(|version| {
                 version.kind == VersionKind::Data
-                    && (index.has_key_of_entry(head) || has_key(index, version.image(), key))
+                    && (is_known
+                        || index.has_key_of_entry(head)
+                        || has_key(index, version.image(), key))
             });
             let Some(version) = version else { return ControlFlow::Continue(()) };
             let holder = match row.holder {

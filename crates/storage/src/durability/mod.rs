@@ -65,6 +65,13 @@ pub trait CommitLog: Send + Sync {
     /// Ends the announced commit.
     fn end(&self, outcome: Outcome);
 
+    /// Returns whether the epoch of a commit that the calling thread has just ended stays open until
+    /// the thread is done with something else. Then it must go on at once: no commit of that epoch
+    /// becomes durable before.
+    fn keeps_open(&self) -> bool {
+        false
+    }
+
     /// Returns an epoch that no commit announced before this call exceeds; 0 if all of these
     /// commits are durable. A commit counts from its announcement on, because another thread may
     /// take its timestamp and see it before it ends.

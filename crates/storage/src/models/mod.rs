@@ -4,10 +4,12 @@
 //! `RUSTFLAGS="--cfg shuttle" cargo test -p storage --lib models`
 //!
 //! This file has the runner and the models of rows, indexes and garbage; the others have those of
-//! columnstore indexes, durability, named locks, the tuple mover and row locks.
+//! columnstore indexes, durability, heads that are used again, named locks, the tuple mover and row
+//! locks.
 
 mod columns;
 mod durability;
+mod heads;
 mod locks;
 mod moves;
 mod row_locks;

@@ -32,7 +32,7 @@ pub use park::Cancel;
 pub(crate) use shards::{Shards, own_number};
 pub(crate) use sync::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, CachePadded, Label, Ordering,
-    SpinClass, SpinLock, check_quantum_soon, delay_release, label, labelled, measured, prefetch,
-    yield_if_quantum_due,
+    SpinClass, SpinLock, check_quantum_soon, delay_release, label, labelled, let_others_run,
+    measured, prefetch, yield_if_quantum_due,
 };
 pub(crate) use tally::Tally;

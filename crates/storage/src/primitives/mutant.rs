@@ -63,6 +63,14 @@ pub(crate) enum Mutant {
     CheckpointWithoutWait,
     /// A writer sets the generation of a range to one that it read a while ago.
     RangeSetBack,
+    /// A head that is given to another row is not marked.
+    ReuseUnmarked,
+    /// It is marked when the new row can be seen already.
+    ReuseMarkedLate,
+    /// A reader asks for the mark of a head before it reads the version.
+    MarkReadFirst,
+    /// A head is free as soon as no index leads to it, whatever snapshots there are.
+    HeadFreedAtOnce,
     /// Adding a level to a directory replaces a level that another thread has just added.
     LevelReplaced,
 }

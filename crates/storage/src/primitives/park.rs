@@ -7,3 +7,12 @@ pub use sos::park::Cancel;
 #[cfg(any(loom, shuttle))]
 #[derive(Debug)]
 pub struct Cancel(());
+
+#[cfg(any(loom, shuttle))]
+impl Cancel {
+    /// Returns false: no request of a model is cancelled.
+    #[must_use]
+    pub(crate) fn is_set(&self) -> bool {
+        false
+    }
+}

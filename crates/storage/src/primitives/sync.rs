@@ -37,6 +37,14 @@ pub(crate) fn yield_if_quantum_due() {
     sos::sched::yield_if_quantum_due();
 }
 
+/// Lets another request run, as [`yield_if_quantum_due`], and reads the clock to find out: for loops
+/// that call it after more work than a few rows are.
+#[inline]
+pub(crate) fn let_others_run() {
+    check_quantum_soon();
+    yield_if_quantum_due();
+}
+
 /// Prefetches the cache line of an address, which need not be valid: nothing is read or written.
 #[inline]
 pub(crate) fn prefetch(place: *const u8) {

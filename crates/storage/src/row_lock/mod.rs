@@ -320,10 +320,16 @@ impl LockBook {
         }
     }
 
-    /// Removes all holds of a transaction that ends.
-    pub(crate) fn leave<'a>(&self, state: *const TxState, places: impl Iterator<Item = &'a Place>) {
+    /// Removes some holds of a transaction, under the lock: few enough that others may spin for it.
+    pub(crate) fn remove_all(&self, places: &[Place], state: *const TxState) {
         if let Some(book) = self.book.lock().as_mut() {
-            places.for_each(|place| book.remove(place, state));
+            places.iter().for_each(|place| book.remove(place, state));
+        }
+    }
+
+    /// Ends the use of the book by a transaction that holds nothing any more.
+    pub(crate) fn leave(&self) {
+        if let Some(book) = self.book.lock().as_mut() {
             book.users -= 1;
         }
     }

@@ -206,6 +206,9 @@ impl Garbage {
 
     /// Notes that no index leads to `head` any more and its chain is empty.
     pub(crate) fn note_head(&self, shared: &Shared, table: &Table, head: &RowHead) {
+        if is_mutant(Mutant::HeadFreedAtOnce) {
+            return table.heap.release(head);
+        }
         let ts = shared.clock.commit();
         self.shards.own().queue.lock().push(table, ts, Note::Head { table, head });
         self.announce();

@@ -45,11 +45,16 @@ impl Need {
     #[cold]
     pub(crate) fn wait(self, cancel: Option<&Cancel>) -> Result<()> {
         use sos::memory::NoRoom;
-        let bytes = match self {
-            Self::Row => usize::try_from(sos::memory::work_bytes()).unwrap_or(usize::MAX),
-            Self::Work | Self::Removal => 0,
+        let of = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let waited = match self {
+            Self::Row => sos::memory::wait_for_room(of(sos::memory::work_bytes()), cancel),
+            Self::Work => sos::memory::wait_for_room(0, cancel),
+            // The reserve is its own: the limit for others may never be met while rows fill theirs.
+            Self::Removal => {
+                sos::memory::wait_for_reserve(of(sos::memory::removal_bytes()), cancel)
+            }
         };
-        match sos::memory::wait_for_room(bytes, cancel) {
+        match waited {
             Ok(()) => Ok(()),
             Err(NoRoom::OverLimit) => Err(Error::OutOfMemory),
             Err(NoRoom::Cancelled) => Err(Error::Cancelled),

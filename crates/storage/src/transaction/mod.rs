@@ -7,18 +7,21 @@
 //!
 //! | file | what it is about |
 //! |---|---|
-//! | `mod.rs` | the life of a transaction: snapshots, savepoints, commit, rollback |
+//! | `mod.rs` | the life of a transaction: snapshots, statements, savepoints |
+//! | `end.rs` | commit and rollback, and where they pause |
 //! | `write.rs` | insert, claim, update, delete, and what a conflict makes of each |
 //! | `read_row.rs` | reading one row as a lock hint says |
 //! | `row_locks.rs` | row and key-range locks of REPEATABLE READ, SERIALIZABLE and table locks |
 //! | `wait.rs` | waiting for another transaction, and deadlocks among transactions without a session |
 //! | `validate.rs` | what memory-optimized tables check at commit |
 //! | `undo.rs` | one write: taking it back, or stamping it with the commit time |
+//! | `writes.rs` | the list of them, in pieces |
 //! | `row_ref.rs` | the row version that a caller has read |
 //!
 //! This folder does not know how rows are found: scans and lookups are in `access/` and call
 //! `read_row.rs`. Which version is visible is decided in `version/visibility.rs`.
 
+mod end;
 mod read_row;
 mod row_locks;
 mod row_ref;
@@ -26,16 +29,16 @@ mod undo;
 mod validate;
 mod wait;
 mod write;
+mod writes;
 
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::durability::{Announced, Lost, note};
+use crate::durability::{Lost, note};
 use crate::index::Index;
 use crate::primitives::{
-    Clock, Guard, Label, Mutant, Ordering, Timestamp, breathe, delay_release, is_mutant, labelled,
-    pin, retire_arc,
+    Cancel, Clock, Guard, Mutant, Timestamp, is_mutant, let_others_run, pin, retire_arc,
 };
 use crate::row_group::{ColumnIndexId, ColumnView, KeptViews};
 use crate::spec::{
@@ -43,13 +46,13 @@ use crate::spec::{
     TableKind, TransactionOptions,
 };
 use crate::store::{Mistake, Need, Slot, Store, Table};
+use crate::transaction::end::Locks;
 use crate::transaction::row_locks::{Holds, hold_of};
 use crate::transaction::undo::{Write, WriteKind};
-use crate::transaction::validate::{RangeRead, RowRead, validate};
-use crate::transaction::wait::ask_for_reserve;
+use crate::transaction::validate::{RangeRead, RowRead};
+use crate::transaction::writes::{PIECE, Writes};
 use crate::version::{
     Begin, Blocker, Pace, TxState, TxStatus, Version, View, announce_undo, announce_withdrawal,
-    wake_waiters,
 };
 
 pub(crate) use row_ref::Basis;
@@ -88,7 +91,7 @@ struct Inner {
     transaction_snapshot: Option<Timestamp>,
     statement_snapshot: Option<Timestamp>,
     command: u32,
-    writes: Vec<Write>,
+    writes: Writes,
     reads: Vec<RowRead>,
     ranges: Vec<RangeRead>,
     doomed: bool,
@@ -165,7 +168,7 @@ impl Transaction {
         if self.store.shared().makes(Mistake::EarlyRelease)
             && let Some(state) = &inner.state
         {
-            inner.holds.end(Arc::as_ptr(state));
+            inner.holds.end(state);
             announce_withdrawal(state);
         }
     }
@@ -258,166 +261,6 @@ impl Transaction {
     /// Returns whether the transaction has written anything.
     pub fn has_written(&self) -> bool {
         self.inner.borrow().writes.iter().any(|write| write.kind != WriteKind::Lock)
-    }
-
-    /// Returns about how many bytes its changes take in the log, at most.
-    pub fn logged_bytes(&self) -> u64 {
-        self.inner.borrow().writes.iter().map(Write::logged_bytes).sum()
-    }
-
-    /// Commits. On an error the transaction is rolled back.
-    pub fn commit(mut self) -> Result<()> {
-        let _label = labelled(Label::Commit);
-        if self.inner.get_mut().doomed {
-            // Dropping `self` rolls it back.
-            return Err(Error::Doomed);
-        }
-        let store = Arc::clone(&self.store);
-        if let Some(state) = &self.inner.get_mut().state {
-            delay_release(|| state.waiters.load(Ordering::Relaxed) != 0);
-        }
-        self.admit_commit(&store)?;
-        // A checkpoint that begins from here on waits until the changes are visible.
-        let guard = store.log().map(|_| pin());
-        let is_late = is_mutant(Mutant::AnnouncedAfterTime);
-        let announced = if is_late { None } else { self.announce(&store) };
-        self.decide()?;
-        let announced = if is_late { self.announce(&store) } else { announced };
-        drop(guard);
-        self.end_committed(announced);
-        Ok(())
-    }
-
-    /// Waits until the commit may be logged, if it has to be. On an error, dropping the transaction
-    /// rolls it back.
-    fn admit_commit(&self, store: &Store) -> Result<()> {
-        let Some(log) = store.log() else { return Ok(()) };
-        let bytes = self.logged_bytes();
-        if bytes > 0 { log.admit(bytes) } else { Ok(()) }
-    }
-
-    /// Announces the commit to the log, if the transaction has changed a durable table. An error
-    /// that follows withdraws it. The caller is pinned until the changes are visible.
-    fn announce<'l>(&mut self, store: &'l Store) -> Option<Announced<'l>> {
-        let log = store.log()?;
-        let inner = self.inner.get_mut();
-        let state = inner.state.as_ref()?;
-        let logged = inner.writes.iter().filter(|write| write.note_range()).count();
-        if logged == 0 {
-            return None;
-        }
-        let announced = Announced::new(log, &store.shared().clock, self.is_lazy);
-        state.set_mark(announced.mark());
-        Some(announced)
-    }
-
-    /// Rolls back the transaction and ends it.
-    pub fn rollback(self) {
-        drop(self);
-    }
-
-    /// Publishes the outcome: from here on the transaction has a commit time, or has failed.
-    fn decide(&mut self) -> Result<()> {
-        let store = Arc::clone(&self.store);
-        let clock = &store.shared().clock;
-        let inner = self.inner.get_mut();
-        if inner.reads.is_empty() && inner.ranges.is_empty() {
-            if let Some(state) = &inner.state {
-                state.set(TxStatus::Committing);
-                state.help(clock);
-            }
-            return Ok(());
-        }
-        let ts = match &inner.state {
-            None => clock.commit(),
-            Some(state) => {
-                state.set(TxStatus::ValidatingSoon);
-                match state.help(clock) {
-                    TxStatus::Validating(ts) => ts,
-                    other => unreachable!("only the owner decides: {other:?}"),
-                }
-            }
-        };
-        let me = inner.state.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
-        // On an error, dropping the transaction rolls it back and wakes its waiters.
-        if !store.shared().makes(Mistake::NoValidation) {
-            validate(&inner.reads, &inner.ranges, (me, ts), clock)?;
-        }
-        if let Some(state) = &inner.state {
-            state.set(TxStatus::Committed(ts));
-        }
-        Ok(())
-    }
-
-    fn end_committed(&mut self, announced: Option<Announced<'_>>) {
-        let store = Arc::clone(&self.store);
-        let shared = store.shared();
-        let inner = self.inner.get_mut();
-        if let Some(state) = &inner.state {
-            let TxStatus::Committed(ts) = state.status() else {
-                unreachable!("decide() has committed")
-            };
-            let guard = pin();
-            let mark = state.mark();
-            if let Some(announced) = announced {
-                // The slot still keeps the versions below.
-                inner.writes.iter().for_each(|write| write.write_change(&announced, &guard));
-                announced.finish(ts.0);
-            }
-            for write in &inner.writes {
-                write.finish(shared, (ts, mark), &guard);
-            }
-            for write in &inner.writes {
-                write.release_lock(&guard);
-            }
-        }
-        inner.writes.clear();
-        self.release();
-    }
-
-    /// Rolls back whatever has not been committed, and ends the transaction.
-    fn end(&mut self, outcome: TxStatus) {
-        self.undo_from(0, Locks::Release);
-        if let Some(state) = &self.inner.get_mut().state {
-            state.set(outcome);
-        }
-        self.release();
-    }
-
-    /// Wakes the waiters and releases row locks, slot and state.
-    fn release(&mut self) {
-        let inner = self.inner.get_mut();
-        drop_copies(&mut inner.copies);
-        if let Some(state) = inner.state.take() {
-            inner.holds.end(Arc::as_ptr(&state));
-            wake_waiters(&state);
-            retire_arc(&pin(), state);
-        }
-        if let Some(slot) = inner.slot.take() {
-            slot.release();
-        }
-    }
-
-    fn undo_from(&mut self, first: usize, locks: Locks) {
-        let writes = &mut self.inner.get_mut().writes;
-        let mut kept = Vec::new();
-        while writes.len() > first {
-            let from = first.max(writes.len().saturating_sub(UNDONE_AT_ONCE));
-            let guard = pin();
-            for write in writes.drain(from..).rev() {
-                match (write.kind, locks) {
-                    (WriteKind::Lock, Locks::Keep) => kept.push(write),
-                    (WriteKind::Lock, Locks::Release) => write.release_lock(&guard),
-                    (WriteKind::Insert | WriteKind::Update | WriteKind::Delete, _) => {
-                        write.undo(&guard);
-                    }
-                }
-            }
-            drop(guard);
-            // A rollback may be due to short memory: keep what waits to be freed small.
-            breathe();
-        }
-        writes.extend(kept.into_iter().rev());
     }
 
     /// Takes a slot, so that the versions of its snapshots are kept.
@@ -598,6 +441,18 @@ impl Transaction {
         Ok(unsafe { &*std::ptr::from_ref(index) })
     }
 
+    /// Lets other requests run if this one has held its scheduler for a quantum, which is also when a
+    /// cancellation arrives. For loops that pass no rows to the executor; the caller may hold pins.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`].
+    #[inline]
+    pub(crate) fn pause(&self) -> Result<()> {
+        self.inner.borrow().pause();
+        let cancel = self.patience.cancel.as_deref();
+        if cancel.is_some_and(Cancel::is_set) { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
     /// Waits for another transaction while keeping its own rows.
     pub(crate) fn wait_for(&self, other: Blocker) -> Result<()> {
         let state = self.inner.borrow().state.clone();
@@ -666,7 +521,7 @@ impl Transaction {
         if inner.doomed {
             return Err(Error::Doomed);
         }
-        ask_for_writes(&inner.writes)?;
+        inner.writes.ask()?;
         Ok(Arc::clone(
             inner
                 .state
@@ -714,43 +569,20 @@ impl Transaction {
     }
 }
 
-/// Writes that are rolled back between two rounds of freeing.
-const UNDONE_AT_ONCE: usize = 1_024;
-/// From this many writes on, memory is reserved before the list of writes grows.
-const ASKED_FROM: usize = 16 << 10;
-
-/// Reserves the memory for growing a full list of writes: the new one exists beside the old one.
-fn ask_for_writes(writes: &Vec<Write>) -> Result<()> {
-    if writes.len() == writes.capacity() && writes.len() >= ASKED_FROM {
-        return ask_for_reserve(2 * writes.len() * size_of::<Write>());
-    }
-    Ok(())
-}
-
 /// Frees copies of versions that only this transaction has seen.
 fn drop_copies(copies: &mut Vec<NonNull<Version>>) {
-    for copy in copies.drain(..) {
+    for (number, copy) in copies.drain(..).enumerate() {
+        if number % PIECE == PIECE - 1 {
+            let_others_run();
+        }
         // SAFETY: made by `Version::allocate` for this transaction alone; the borrows have ended.
         unsafe { Version::free(copy) };
     }
 }
 
-/// Whether a rollback keeps the ownership of claimed rows.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Locks {
-    Keep,
-    Release,
-}
-
 fn is_own(version: &Version, inner: &Inner) -> bool {
     let me = inner.state.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
     version.begin() == Begin::Transaction(me)
-}
-
-impl Drop for Transaction {
-    fn drop(&mut self) {
-        self.end(TxStatus::Aborted);
-    }
 }
 
 impl Store {

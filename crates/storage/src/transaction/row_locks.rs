@@ -12,6 +12,7 @@ use crate::spec::{
 };
 use crate::store::{Mistake, Table};
 use crate::transaction::Transaction;
+use crate::transaction::writes::PIECE;
 use crate::version::{
     Blocker, HeapPosition, Holder, LockWait, RowHead, TxState, Version, VersionKind, View,
     announce_withdrawal, changer, newest,
@@ -33,11 +34,19 @@ impl Holds {
         found.map(|(_, places)| places)
     }
 
-    /// Releases all row locks.
-    pub(crate) fn end(&mut self, state: *const TxState) {
+    /// Releases all row locks, and pauses in between: those of a transaction that has ended hold no
+    /// other off.
+    pub(crate) fn end(&mut self, state: &TxState) {
         for (table, places) in self.tables.drain(..) {
             // SAFETY: a dropped table stays until every transaction that began before has ended.
-            unsafe { &*table }.book.leave(state, places.iter());
+            let book = &unsafe { &*table }.book;
+            for part in places.chunks(PIECE) {
+                book.remove_all(part, state);
+                if places.len() > PIECE {
+                    state.pause();
+                }
+            }
+            book.leave();
         }
     }
 }
@@ -70,7 +79,7 @@ impl Transaction {
     /// # Errors
     /// Those of a wait.
     pub fn hold_table(&self, table: &Table, hold: Hold, when_owned: WhenOwned) -> Result<()> {
-        self.hold(table, Place::Table, (hold, when_owned), &|| Ok(self.find_in_table(table, hold)))
+        self.hold(table, Place::Table, (hold, when_owned), &|| self.find_in_table(table, hold))
     }
 
     /// Locks the range that an access under SERIALIZABLE reads.
@@ -259,24 +268,28 @@ impl Transaction {
             let last = batch.last().filter(|_| !is_last);
             let Some(last) = last.filter(|_| found.is_none()) else { return Ok(found) };
             after = Some((last.key.clone(), last.head.id()));
+            drop(guard);
+            self.pause()?;
         }
     }
 
     /// Like [`Self::find_in_range`], for all rows of the table.
-    fn find_in_table(&self, table: &Table, hold: Hold) -> Option<Blocker> {
+    fn find_in_table(&self, table: &Table, hold: Hold) -> Result<Option<Blocker>> {
         let mut position = HeapPosition::default();
         let mut heads = Vec::new();
         loop {
             heads.clear();
             table.heap.walk(&mut position, &mut heads, BATCH);
             if heads.is_empty() {
-                return None;
+                return Ok(None);
             }
             let guard = pin();
             let found = heads.iter().find_map(|head| self.owner_in(table, head, hold, &guard));
             if found.is_some() {
-                return found;
+                return Ok(found);
             }
+            drop(guard);
+            self.pause()?;
         }
     }
 

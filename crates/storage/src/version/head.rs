@@ -1,6 +1,6 @@
 //! `RowHead`: the root of a row's chain of versions. It does not move while the row lives.
 
-use crate::primitives::{AtomicPtr, AtomicU64, Ordering, prefetch};
+use crate::primitives::{AtomicPtr, AtomicU64, Mutant, Ordering, is_mutant, prefetch};
 use crate::spec::RowId;
 use crate::version::Version;
 
@@ -34,6 +34,9 @@ impl RowHead {
     /// Records that the head belongs to another row than before. Called before its first version is
     /// linked.
     pub(crate) fn note_reused(&self) {
+        if is_mutant(Mutant::ReuseUnmarked) {
+            return;
+        }
         if self.meta.load(Ordering::Relaxed) & REUSED == 0 {
             // Release: a reader that sees a version of the new row sees the mark.
             self.meta.fetch_or(REUSED, Ordering::Release);

@@ -13,7 +13,9 @@
 use std::sync::Arc;
 
 use crate::durability::EpochMark;
-use crate::primitives::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Clock, Ordering, Timestamp};
+use crate::primitives::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Clock, Ordering, Timestamp, let_others_run,
+};
 
 /// The status of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +111,13 @@ impl TxState {
             session,
             pace,
         })
+    }
+
+    /// Lets other requests run, unless the transaction is brief.
+    pub(crate) fn pause(&self) {
+        if self.pace == Pace::Any {
+            let_others_run();
+        }
     }
 
     pub(crate) fn status(&self) -> TxStatus {

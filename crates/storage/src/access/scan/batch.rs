@@ -24,7 +24,12 @@ impl<'t> Scan<'t> {
             }
             return Ok(());
         }
+        let mut is_first = true;
         while images.len() < images_max {
+            // The caller counts the rows that it gets; of those that are not visible it knows nothing.
+            if !std::mem::take(&mut is_first) {
+                self.transaction.pause()?;
+            }
             if self.batch.is_empty() {
                 if self.position.is_done || self.is_last {
                     return Ok(());

@@ -80,6 +80,8 @@ pub enum Opening {
 }
 
 const HEAP_BATCH: usize = if cfg!(test) { 3 } else { 64 };
+/// Rows that are not visible, and batches read ahead, between two pauses of a call.
+const UNSEEN_PER_PAUSE: usize = if cfg!(test) { 2 } else { 256 };
 
 impl ScanPosition {
     pub(crate) fn new(spec: &ScanSpec<'_>) -> Self {
@@ -174,7 +176,13 @@ impl<'t> Scan<'t> {
         reason = "it fails, and iterating a Result hides that"
     )]
     pub fn next(&mut self) -> Result<Option<RowRef<'t>>> {
+        let mut unseen = 0_usize;
         loop {
+            // The caller counts the rows that it gets; of the others it knows nothing.
+            unseen += 1;
+            if unseen.is_multiple_of(UNSEEN_PER_PAUSE) {
+                self.transaction.pause()?;
+            }
             let Some((key, head)) = self.batch.front() else {
                 if self.position.is_done || self.is_last {
                     return Ok(None);

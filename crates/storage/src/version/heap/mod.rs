@@ -13,7 +13,8 @@ mod tests;
 use std::ptr::NonNull;
 
 use crate::primitives::{
-    AtomicU64, CachePadded, Directory, Ordering, Shards, SpinClass, SpinLock, booked, own_number,
+    AtomicU64, CachePadded, Directory, Mutant, Ordering, Shards, SpinClass, SpinLock, booked,
+    is_mutant, own_number,
 };
 use crate::spec::RowId;
 use crate::version::{RowHead, Version};
@@ -142,8 +143,10 @@ impl Heap {
             match state.free.pop() {
                 Some((segment, head)) => {
                     shard.segment(segment).expect("a free head is in a segment").take();
-                    // SAFETY: heads live as long as the heap.
-                    unsafe { head.as_ref() }.note_reused();
+                    if !is_mutant(Mutant::ReuseMarkedLate) {
+                        // SAFETY: heads live as long as the heap.
+                        unsafe { head.as_ref() }.note_reused();
+                    }
                     head
                 }
                 None => shard.append(&mut state, number),
