@@ -2,10 +2,29 @@
 //! `plan::long` is used.
 
 use sos::memory;
-use types::{Error, Msg, Result};
+use sos::park::Cancel;
+use types::compare::Truth;
+use types::{Collation, Error, Msg, Result, Value};
 
 use crate::{Cx, fault};
-pub use plan::long::{Takes, ask_for_result, join_values};
+use plan::expr::CompareOp;
+pub use plan::long::{Takes, ask_for_result, encode_value, group_key, join_values};
+use session::stop::cancelled;
+
+/// Compares two values of one type. Other requests run while long ones are compared.
+///
+/// # Errors
+/// An error that stops the statement if `cancel` is set while long values are compared.
+#[inline]
+pub fn compare(
+    op: CompareOp,
+    left: &Value,
+    right: &Value,
+    collation: Collation,
+    cancel: &Cancel,
+) -> Result<Truth> {
+    plan::long::compare(op, left, right, collation, cancel).ok_or_else(cancelled)
+}
 
 /// Waits until `bytes` more are within the memory limit; collectors may have to free some.
 ///

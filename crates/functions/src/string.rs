@@ -147,7 +147,7 @@ fn eval_len(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Va
     if let Value::VarBinary(bytes) = &values[0] {
         return Ok(whole(bytes.len(), call.ty));
     }
-    let length = text::len(&values[0], call.arguments[0].ty.collation);
+    let length = pieces::len(&values[0], call.arguments[0].ty.collation);
     Ok(length.map_or(Value::Null, |n| whole(n, call.ty)))
 }
 
@@ -196,14 +196,14 @@ fn width(call: &Call<'_>, values: &[Value], place: usize) -> Width {
 /// Returns characters `from..to` of a string or binary value, clamped to its bounds.
 fn slice(value: &Value, width: Width, from: i64, to: i64) -> Value {
     let bytes = raw(value);
-    let at = |n: i64| width.offset(bytes, usize::try_from(n.max(0)).unwrap_or(usize::MAX));
+    let at = |n: i64| pieces::offset(width, bytes, usize::try_from(n.max(0)).unwrap_or(usize::MAX));
     let from = at(from);
     let to = at(to).max(from);
-    value.with_bytes(Bytes::copy_from(&bytes[from..to]))
+    value.with_bytes(pieces::copied(&bytes[from..to]))
 }
 
 fn count(value: &Value, width: Width) -> i64 {
-    i64::try_from(width.count(raw(value))).unwrap_or(i64::MAX)
+    i64::try_from(pieces::count(width, raw(value))).unwrap_or(i64::MAX)
 }
 
 fn eval_left(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
@@ -411,7 +411,7 @@ fn eval_replace(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
     let collation = call.ty.collation;
     let width = Width::of(&values[0], collation);
     let (text, given) = (raw(&values[0]), raw(&values[2]));
-    let step = width.count(raw(&values[1]));
+    let step = pieces::count(width, raw(&values[1]));
     let most = call.ty.data_type.bytes_max().map_or(STRING_BYTES_MAX, usize::from);
     let search = Search::new(&values[0], &values[1], collation)?;
     let mut out = Vec::new();
@@ -420,10 +420,10 @@ fn eval_replace(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
     let mut pace = Pace::new();
     for found in search.finder(0) {
         pace.tick();
-        let at = width.offset(rest, found - before);
+        let at = pieces::offset(width, rest, found - before);
         long::append(&mut out, &rest[..at])?;
         long::append(&mut out, given)?;
-        rest = &rest[at + width.offset(&rest[at..], step)..];
+        rest = &rest[at + pieces::offset(width, &rest[at..], step)..];
         before = found + step;
         if out.len() > most {
             break;

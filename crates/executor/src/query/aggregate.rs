@@ -1,8 +1,8 @@
 //! GROUP BY and aggregates: a hash table from key to accumulators, one per grouping set.
 
+use crate::long::group_key;
 use hashbrown::{HashMap, HashSet};
 use sos::ledger::{self, Label};
-use types::compare::group_key;
 use types::value::ColumnType;
 use types::{Result, Value};
 

@@ -53,7 +53,7 @@ impl XmlCache {
             return Ok(Arc::clone(document));
         }
         plan::long::ask(source.len())?;
-        let text = text::from_utf16(source);
+        let text = text::from_utf16_pausing(source, crate::pieces::PAUSE);
         // Insignificant white space was removed when the value was created.
         let (encoding, whitespace) = (Encoding::Wide, Whitespace::Preserve);
         let document = types::xml::parse_paced(&text, encoding, whitespace, asking())?;

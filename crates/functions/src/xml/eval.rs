@@ -48,7 +48,7 @@ impl Item {
             Self::Double(n) => n.to_string(),
             Self::Bool(b) => b.to_string(),
             Self::Base64(bytes) => crate::json::base64(bytes),
-            Self::Hex(bytes) => bytes.iter().map(|byte| format!("{byte:02X}")).collect(),
+            Self::Hex(bytes) => hex(bytes),
         }
     }
 
@@ -449,8 +449,26 @@ pub(crate) fn add(items: &Sequence, builder: &mut Builder) {
     }
 }
 
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut pace = Pace::new();
+    let digits = bytes.iter().flat_map(|byte| {
+        pace.tick();
+        [byte >> 4, byte & 0xF].map(|digit| char::from(DIGITS[usize::from(digit)]))
+    });
+    digits.collect()
+}
+
 fn joined(items: &Sequence) -> String {
-    items.iter().map(Item::text).collect::<Vec<_>>().join(" ")
+    let (mut text, mut pace) = (String::new(), Pace::new());
+    for (place, item) in items.iter().enumerate() {
+        pace.tick();
+        if place > 0 {
+            text.push(' ');
+        }
+        text.push_str(&item.text());
+    }
+    text
 }
 
 /// Returns whether a predicate does not use the position, so that it can be tested in any walk

@@ -141,7 +141,7 @@ fn from_sql(value: &Value, ty: &ColumnType) -> Result<Sequence> {
         Value::Variant(inner) => return from_sql(&inner.0, &inner.1),
         Value::Bit(b) => vec![Item::Bool(*b)],
         Value::VarChar(_) | Value::NVarChar(_) => {
-            vec![Item::Text(value.as_text(ty.collation).unwrap_or_default())]
+            vec![Item::Text(plan::long::text(value, ty.collation).unwrap_or_default())]
         }
         _ if ty.data_type.family() == types::Family::Binary => {
             vec![Item::Base64(value.string_bytes().unwrap_or_default().to_vec())]
@@ -196,7 +196,7 @@ fn to_sql(cx: &Context<'_>, text: &str, ty: &ColumnType) -> Result<Value> {
         let from = of(DataType::VarBinary(Length::Max));
         return types::convert(&Value::VarBinary(bytes), &from, ty, 0, Mode::Explicit, &options);
     }
-    let source = Value::nvarchar(text);
+    let source = plan::long::nvarchar(text);
     let plain = types::convert(&source, &from, ty, 0, Mode::Explicit, &options);
     if plain.is_err() && ty.data_type.family() == types::Family::DateTime {
         let zoned = types::convert(&source, &from, ty, STYLE_ZONED, Mode::Explicit, &options);
@@ -224,12 +224,12 @@ fn eval_query(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result
                 if after_value {
                     out.push(' ');
                 }
-                types::xml::escape_text(&value.text(), &mut out);
+                types::xml::escape_text_pausing(&value.text(), &mut out, PAUSE);
             }
         }
         after_value = is_value;
     }
-    Ok(Value::nvarchar(&out))
+    Ok(plan::long::nvarchar(&out))
 }
 
 fn eval_exist(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
@@ -252,7 +252,7 @@ fn eval_modify(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
     let changed = change::apply(change, &work.document, &mut evaluation)?;
     let mut out = String::new();
     changed.write_pausing(ROOT, &mut out, PAUSE);
-    Ok(Value::nvarchar(&out))
+    Ok(plan::long::nvarchar(&out))
 }
 
 /// Returns the rows of `nodes()`: the instance and the number of a node in it.

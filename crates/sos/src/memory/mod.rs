@@ -29,6 +29,8 @@ mod extent;
 #[cfg(not(any(loom, shuttle)))]
 mod heap;
 #[cfg(not(any(loom, shuttle)))]
+mod joined;
+#[cfg(not(any(loom, shuttle)))]
 mod pool;
 mod relief;
 mod slices;
@@ -65,6 +67,8 @@ pub(crate) use clerk::{close, retire};
 pub use collector::{Collector, NoRoom, Pass, collectors_key, is_relief_wanted, wait_for_room};
 #[cfg(not(any(loom, shuttle)))]
 pub use extent::Extent;
+#[cfg(not(any(loom, shuttle)))]
+pub use joined::joined;
 #[cfg(not(any(loom, shuttle)))]
 pub use space::{MemoryModel, model, populated_bytes, set_model};
 #[cfg(not(any(loom, shuttle)))]

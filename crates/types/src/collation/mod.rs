@@ -15,6 +15,7 @@ mod double_byte;
 mod family;
 mod kana;
 mod like;
+mod long_order;
 mod order;
 mod tailoring;
 mod weights;

@@ -114,6 +114,47 @@ impl Default for Pace {
     }
 }
 
+/// Paces a loop over values of any length by the bytes that it works on: counting a value is a subtraction, and the
+/// clock is read after each 64 KB.
+#[derive(Debug)]
+pub struct BytePace(usize);
+
+impl BytePace {
+    /// Bytes between two readings of the clock. The slowest loops take some 40 ns for each.
+    const BYTES: usize = 64 << 10;
+
+    /// Begins to count: the first reading is due after 64 KB.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Self::BYTES)
+    }
+
+    /// Counts a value of this many bytes. Every so often yields as [`yield_if_quantum_due`] does, and returns true:
+    /// the caller then looks whether its statement was cancelled.
+    #[inline]
+    pub fn passed(&mut self, bytes: usize) -> bool {
+        if bytes < self.0 {
+            self.0 -= bytes;
+            return false;
+        }
+        self.due();
+        true
+    }
+
+    #[cold]
+    fn due(&mut self) {
+        self.0 = Self::BYTES;
+        check_quantum_soon();
+        yield_if_quantum_due();
+    }
+}
+
+impl Default for BytePace {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// The next call of [`yield_if_quantum_due`] reads the clock: for work that took much longer than
 /// a few rows do.
 pub fn check_quantum_soon() {
