@@ -2,29 +2,12 @@
 //! `plan::long` is used.
 
 use sos::memory;
-use sos::park::Cancel;
-use types::compare::Truth;
-use types::{Collation, Error, Msg, Result, Value};
+use types::{Error, Msg, Result};
 
 use crate::{Cx, fault};
-use plan::expr::CompareOp;
-pub use plan::long::{Takes, ask_for_result, encode_value, group_key, join_values};
-use session::stop::cancelled;
-
-/// Compares two values of one type. Other requests run while long ones are compared.
-///
-/// # Errors
-/// An error that stops the statement if `cancel` is set while long values are compared.
-#[inline]
-pub fn compare(
-    op: CompareOp,
-    left: &Value,
-    right: &Value,
-    collation: Collation,
-    cancel: &Cancel,
-) -> Result<Truth> {
-    plan::long::compare(op, left, right, collation, cancel).ok_or_else(cancelled)
-}
+pub use plan::long::{
+    Takes, ask_for_result, compare, encode_value, group_key, is_long, join_values,
+};
 
 /// Waits until `bytes` more are within the memory limit; collectors may have to free some.
 ///

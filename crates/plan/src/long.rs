@@ -3,9 +3,11 @@
 
 use std::cmp::Ordering;
 
+use crate::stop::cancelled;
 use sos::memory;
 use sos::park::Cancel;
 use sos::sched::{check_quantum_soon, yield_if_quantum_due};
+
 use types::compare::{Truth, order_watched};
 use types::comparison::{self, CompareOp};
 use types::convert::{Pause, Watched};
@@ -130,12 +132,14 @@ pub fn nvarchar(text: &str) -> Value {
 
 /// Returns whether an operation over a value takes long enough to be paused.
 #[inline]
-fn is_long(value: &Value) -> bool {
+pub fn is_long(value: &Value) -> bool {
     matches!(value, Value::VarChar(b) | Value::NVarChar(b) | Value::VarBinary(b) if b.len() > PIECE_BYTES)
 }
 
-/// Compares two values of one type as [`comparison::compare`] does. Other requests run while long ones are compared;
-/// `None` if `cancel` is set in that time.
+/// Compares two values of one type as [`comparison::compare`] does. Other requests run while long ones are compared.
+///
+/// # Errors
+/// An error that stops the statement if `cancel` is set while long values are compared.
 #[inline]
 pub fn compare(
     op: CompareOp,
@@ -143,7 +147,7 @@ pub fn compare(
     right: &Value,
     collation: Collation,
     cancel: &Cancel,
-) -> Option<Truth> {
+) -> Result<Truth> {
     match (left, right) {
         // The most frequent types, for which nothing else is looked at.
         (Value::Int(_), Value::Int(_)) | (Value::BigInt(_), Value::BigInt(_)) => {}
@@ -152,7 +156,7 @@ pub fn compare(
         }
         _ => {}
     }
-    Some(comparison::compare(op, left, right, collation))
+    Ok(comparison::compare(op, left, right, collation))
 }
 
 #[cold]
@@ -162,9 +166,9 @@ fn compare_long(
     right: &Value,
     collation: Collation,
     cancel: &Cancel,
-) -> Option<Truth> {
+) -> Result<Truth> {
     if left.is_null() || right.is_null() {
-        return Some(Truth::Unknown);
+        return Ok(Truth::Unknown);
     }
     let go_on = || {
         pause();
@@ -172,7 +176,7 @@ fn compare_long(
     };
     let watched = Watched::new(&go_on);
     let order = order_watched(left, right, collation, &watched);
-    (!watched.is_over()).then(|| comparison::matches(op, order).into())
+    if watched.is_over() { Err(cancelled()) } else { Ok(comparison::matches(op, order).into()) }
 }
 
 /// Orders two values of one type as [`types::compare::order`] does. Other requests run while long ones are compared.
@@ -242,6 +246,17 @@ impl Growing {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_comparison_of_long_values_ends_when_it_is_cancelled() {
+        let long = Value::nvarchar(&"a\u{e9}".repeat(LONG_BYTES));
+        let longer = Value::nvarchar(&"a\u{e9}".repeat(LONG_BYTES + 1));
+        let cancel = Cancel::new();
+        let less = |cancel| compare(CompareOp::Less, &long, &longer, Collation::default(), cancel);
+        assert_eq!(less(&cancel).unwrap(), Truth::True);
+        cancel.set();
+        assert_eq!(less(&cancel).unwrap_err().number, crate::stop::INTERNAL);
+    }
 
     #[test]
     fn long_values_are_joined_and_recoded_as_short_ones_are() {

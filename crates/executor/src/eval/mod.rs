@@ -13,6 +13,7 @@ use types::value::ColumnType;
 use types::{Collation, Msg, Result, Value};
 
 use crate::arithmetic::soften;
+use crate::fault::check_cancel;
 use crate::long::{Takes, compare};
 use crate::query::{Flow, run_query};
 use crate::{Cx, long};
@@ -199,10 +200,16 @@ fn eval_convert(conversion: &Conversion, to: &ColumnType, cx: &mut Cx<'_>) -> Re
         long::ask_for_result(Takes::Converted, &to.data_type, std::iter::once(value))?;
         types::convert(value, from, to, style, conversion.mode, &options)
     };
-    let converted = match in_place(&conversion.operand, cx) {
-        Some(value) => convert(value),
-        None => convert(&eval(&conversion.operand, cx)?),
+    let (is_long, converted) = match in_place(&conversion.operand, cx) {
+        Some(value) => (long::is_long(value), convert(value)),
+        None => {
+            let value = eval(&conversion.operand, cx)?;
+            (long::is_long(&value), convert(&value))
+        }
     };
+    if is_long {
+        check_cancel(cx)?;
+    }
     converted.or_else(|error| soften(error, cx))
 }
 
@@ -229,7 +236,11 @@ fn eval_call(
         values.push(value);
     }
     long::ask_for_result(Takes::Called, &ty.data_type, values.iter())?;
-    evaluate(cx, &Call { arguments, ty }, &values).or_else(|error| soften(error, cx))
+    let result = evaluate(cx, &Call { arguments, ty }, &values);
+    if values.iter().any(long::is_long) {
+        check_cancel(cx)?;
+    }
+    result.or_else(|error| soften(error, cx))
 }
 
 fn in_list(collation: Collation, operand: &Expr, list: &[Expr], cx: &mut Cx<'_>) -> Result<Truth> {

@@ -7,6 +7,8 @@ use types::Result;
 use types::xml::{Builder, Document, NodeId, NodeKind, ROOT};
 
 use plan::long::Growing;
+use plan::stop::cancelled;
+use sos::park::Cancel;
 use sos::sched::Pace;
 
 use crate::pieces::PAUSE;
@@ -89,6 +91,8 @@ pub(crate) struct Evaluation<'q> {
     pub externals: &'q [Sequence],
     /// Variables in scope, innermost last.
     pub variables: Vec<(&'q str, Sequence)>,
+    /// What is set when the client cancels the statement.
+    cancel: &'q Cancel,
     pace: Pace,
     /// Memory of the nodes that steps have found.
     memory: Growing,
@@ -109,13 +113,16 @@ pub(crate) fn truth(sequence: &Sequence) -> bool {
 
 impl<'q> Evaluation<'q> {
     /// Begins with the values that are passed from SQL.
-    pub(crate) fn new(externals: &'q [Sequence]) -> Self {
+    pub(crate) fn new(externals: &'q [Sequence], cancel: &'q Cancel) -> Self {
         let (pace, memory) = (Pace::new(), Growing::default());
-        Self { externals, variables: Vec::new(), pace, memory }
+        Self { externals, variables: Vec::new(), cancel, pace, memory }
     }
 
     pub(crate) fn eval(&mut self, expr: &'q Expr, focus: &Focus) -> Result<Sequence> {
         self.pace.tick();
+        if self.cancel.is_set() {
+            return Err(cancelled());
+        }
         Ok(match expr {
             Expr::Sequence(all) => {
                 let mut items = Vec::new();

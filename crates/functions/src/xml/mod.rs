@@ -19,6 +19,7 @@ mod word;
 
 use std::sync::Arc;
 
+use sos::park::Cancel;
 use types::value::ColumnType;
 use types::xml::{Document, NodeId, NodeKind, ROOT};
 use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
@@ -92,6 +93,7 @@ struct Work {
     node: NodeId,
     query: Arc<Query>,
     externals: Vec<Sequence>,
+    cancel: Arc<Cancel>,
 }
 
 /// Index of the argument with the variable's or column's name, for messages.
@@ -112,19 +114,20 @@ impl Work {
         };
         let node = whole(values, 1).and_then(|n| NodeId::try_from(n).ok());
         let Some(node) = node else { return Ok(None) };
+        let cancel = Arc::clone(cx.cancel());
         let cache = cache::XmlCache::of(cx.parsed());
         let query = cache.query(query, method)?;
-        let document = cache.document(instance)?;
+        let document = cache.document(instance, &cancel)?;
         let externals = values.get(EXTERNALS..).unwrap_or_default();
         let types = types.get(EXTERNALS..).unwrap_or_default();
         let externals = externals.iter().zip(types).map(|(value, ty)| from_sql(value, ty));
         let externals = externals.collect::<Result<Vec<_>>>()?;
-        Ok(Some(Self { document, node, query, externals }))
+        Ok(Some(Self { document, node, query, externals, cancel }))
     }
 
     fn evaluate(&self) -> Result<Sequence> {
         let Body::Value(expr) = &self.query.body else { return Ok(Vec::new()) };
-        let mut evaluation = Evaluation::new(&self.externals);
+        let mut evaluation = Evaluation::new(&self.externals, &self.cancel);
         let item = Some(Item::Node(Arc::clone(&self.document), self.node));
         evaluation.eval(expr, &Focus { item, position: 1, size: 1 })
     }
@@ -248,7 +251,7 @@ fn eval_modify(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
         return Ok(Value::Null);
     };
     let Body::Change(change) = &work.query.body else { return Err(Msg::XmlNotDml.into()) };
-    let mut evaluation = Evaluation::new(&work.externals);
+    let mut evaluation = Evaluation::new(&work.externals, &work.cancel);
     let changed = change::apply(change, &work.document, &mut evaluation)?;
     let mut out = String::new();
     changed.write_pausing(ROOT, &mut out, PAUSE);
