@@ -20,6 +20,7 @@ mod word;
 use std::sync::Arc;
 
 use sos::park::Cancel;
+use sos::sched::Pace;
 use types::value::ColumnType;
 use types::xml::{Document, NodeId, NodeKind, ROOT};
 use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
@@ -213,8 +214,10 @@ fn eval_query(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result
         return Ok(Value::Null);
     };
     let mut out = String::new();
-    let mut after_value = false;
+    let (mut after_value, mut pace) = (false, Pace::new());
     for item in work.evaluate()? {
+        // Each is written on its own, and most are short.
+        pace.tick();
         let is_value = !matches!(item, Item::Node(..));
         match item {
             Item::Node(document, node) => {
@@ -263,8 +266,9 @@ fn nodes(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
     // Types matter only for text of other collations, and these arguments are `nvarchar`.
     let types = vec![of(DataType::NVarChar(Length::Max)); values.len()];
     let Some(work) = Work::new(cx, "nodes", &types, values)? else { return Ok(Vec::new()) };
-    let mut rows = Vec::new();
+    let (mut rows, mut pace) = (Vec::new(), Pace::new());
     for item in work.evaluate()? {
+        pace.tick();
         match item {
             Item::Node(document, node) if Arc::ptr_eq(&document, &work.document) => {
                 let number = i32::try_from(node).map_err(|_| Msg::InternalError)?;

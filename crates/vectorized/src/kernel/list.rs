@@ -3,6 +3,7 @@
 use hashbrown::HashSet;
 use types::batch::{ByteKind, Data, Selection, Vector};
 use types::compare::Truth;
+use types::text::PIECE_BYTES;
 use types::{Collation, Result, Value};
 
 use super::compare::{bits, equal, truths, write};
@@ -12,6 +13,7 @@ use executor::Cx;
 use executor::eval::eval;
 use executor::long::compare;
 use plan::expr::{CompareOp, Expr};
+use plan::long::group_key;
 use sos::sched::BytePace;
 
 /// Looks up values in a list whose items are not columns of the batch.
@@ -117,6 +119,13 @@ fn strings(kind: ByteKind, collation: Collation, values: &[Value]) -> Items {
 }
 
 fn push_key(kind: ByteKind, collation: Collation, bytes: &[u8], key: &mut Vec<u8>) {
+    if bytes.len() > PIECE_BYTES {
+        // The form of a group has a byte before the sort key.
+        let start = key.len();
+        group_key(&kind.value(bytes.into()), collation, key);
+        key.remove(start);
+        return;
+    }
     match kind {
         ByteKind::VarChar => collation.sort_key_varchar(bytes, key),
         ByteKind::NVarChar => collation.sort_key_nvarchar(bytes, key),
