@@ -91,8 +91,13 @@ fn trim(
 ) -> Result<Value> {
     let Some(characters) = characters else { return Ok(pieces::trim(text, side)) };
     let collation = call.ty.collation;
-    let mut cut = pieces::weights(characters, collation)?;
-    cut.sort_unstable();
+    // Each character once: there are few, however long the string is.
+    let mut cut = Vec::new();
+    for piece in pieces::pieces(characters, collation) {
+        cut.extend(collation.character_weights(&piece));
+        cut.sort_unstable();
+        cut.dedup();
+    }
     let compared = pieces::weights(text, collation)?;
     let mut pace = sos::sched::Pace::new();
     let mut is_cut = |weight: &&u64| {

@@ -25,8 +25,8 @@ enum Strings {
 
 const fn checksum(name: &'static str, strings: Strings) -> Function {
     let eval: crate::entry::Eval = match strings {
-        Strings::Collated => |_, c, v| Ok(sum(c, v, Strings::Collated)),
-        Strings::Bytes => |_, c, v| Ok(sum(c, v, Strings::Bytes)),
+        Strings::Collated => |_, c, v| sum(c, v, Strings::Collated),
+        Strings::Bytes => |_, c, v| sum(c, v, Strings::Bytes),
     };
     Function {
         name,
@@ -133,19 +133,27 @@ fn hashed<D: Digest>(input: &[u8]) -> sha2::digest::Output<D> {
 }
 
 /// Returns a checksum of all arguments in order: FNV-1a over their bytes.
-fn sum(call: &Call<'_>, values: &[Value], strings: Strings) -> Value {
+///
+/// # Errors
+/// 701 if the memory limit leaves no room for the sort key of a long string.
+fn sum(call: &Call<'_>, values: &[Value], strings: Strings) -> Result<Value> {
     let mut hash = 0x811C_9DC5_u32;
     let mut bytes = Vec::new();
     let mut pace = sos::sched::Pace::new();
     for (value, argument) in values.iter().zip(call.arguments) {
         bytes.clear();
+        if plan::long::is_long(value) {
+            // A key has up to twice the bytes, and grows by doubling.
+            const TIMES: usize = 4;
+            plan::long::ask(TIMES * value.string_bytes().map_or(0, <[u8]>::len))?;
+        }
         push(value, argument.ty.collation, strings, &mut bytes);
         for byte in &bytes {
             pace.tick();
             hash = (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
         }
     }
-    Value::Int(hash.cast_signed())
+    Ok(Value::Int(hash.cast_signed()))
 }
 
 /// Appends the bytes that represent a value: equal values have equal bytes.

@@ -348,9 +348,13 @@ struct Finder<'a, T> {
 
 impl<'a, T: PartialEq> Finder<'a, T> {
     fn new(haystack: &'a [T], needle: &'a [T], from: usize) -> Self {
+        let (mut matched, mut pace) = (0, Pace::new());
+        // A string that is longer than what is left has no match, and needs no table.
+        let has_room = needle.len() <= haystack.len().saturating_sub(from);
+        let needle = if has_room { needle } else { &[] };
         let mut borders = vec![0; needle.len()];
-        let mut matched = 0;
         for at in 1..needle.len() {
+            pace.tick();
             while matched > 0 && needle[at] != needle[matched] {
                 matched = borders[matched - 1];
             }
@@ -383,6 +387,7 @@ impl<T: PartialEq> Iterator for Finder<'_, T> {
 }
 
 fn eval_charindex(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    types::collation::check_pattern(&values[0])?;
     let from = if values.len() == 3 { int(values, 2).saturating_sub(1).max(0) } else { 0 };
     let found = find(&values[1], &values[0], from, call.ty.collation)?;
     let position = found.map_or(0, |at| at + 1);

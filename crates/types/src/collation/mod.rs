@@ -21,7 +21,7 @@ mod tailoring;
 mod weights;
 
 pub use code_page::CodePage;
-pub use like::LikePattern;
+pub use like::{LikePattern, PATTERN_BYTES_MAX, check_pattern};
 
 use crate::{DataType, Msg, Result};
 use family::{BASES, Base, Kind};
