@@ -12,6 +12,7 @@ use super::{ENTRY_BYTES, Flow, Receive, Rows, run as run_node};
 use crate::Cx;
 use crate::arithmetic::soften;
 use crate::eval::{eval, truth};
+use crate::fault;
 use plan::function::Accumulator;
 use plan::query::{Aggregate, AggregateCall};
 use session::grant::Charge;
@@ -92,9 +93,11 @@ impl State {
 
     /// Returns the aggregate's value.
     pub fn finish(&mut self, cx: &mut Cx<'_>) -> Result<Value> {
-        if let Some((keys, rows)) = &self.kept {
+        if let Some((keys, rows)) = &mut self.kept {
             for i in order_of(keys) {
-                self.accumulator.add(&rows[i])?;
+                fault::row_passed(cx)?;
+                // Each row is freed here, and not all of them at once when the state is dropped.
+                self.accumulator.add(&std::mem::take(&mut rows[i]))?;
             }
         }
         cx.null_eliminated |= self.accumulator.saw_null();
