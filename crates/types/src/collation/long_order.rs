@@ -1,5 +1,5 @@
 //! Comparison of long strings and their sort keys, with pauses: as `order.rs` has them, a piece or some characters at a
-//! time. A loop that is told to end returns something that the caller discards.
+//! time. A loop that ends early, because its statement was cancelled, returns something that the caller discards.
 
 use std::cmp::Ordering;
 
@@ -250,7 +250,7 @@ mod tests {
                 key::encode_value(a, part, &mut short);
                 key::encode_value_watched(a, part, &mut long, &watched);
                 assert!(short == long, "{name}: key of {place}");
-                // Those of its own kind that come next, of which most differ from it late only.
+                // The next ones of the same type: most differ from it late only.
                 for (other, b) in values.iter().enumerate().skip(place).step_by(2).take(5) {
                     let order = compare::order(a, b, collation);
                     let own = compare::order_watched(a, b, collation, &watched);

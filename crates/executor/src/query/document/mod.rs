@@ -53,6 +53,13 @@ impl TextMemory {
         self.asked.take(TIMES * more)
     }
 
+    /// A row with these values is written next: their text is decoded, and then escaped.
+    fn row(values: &[Value]) -> Result<()> {
+        const TIMES: usize = 4;
+        let bytes = values.iter().filter_map(Value::string_bytes).map(<[u8]>::len);
+        long::ask(TIMES * bytes.sum::<usize>())
+    }
+
     /// The text has ended, and becomes a value: characters double in width, and are copied once.
     fn end(&mut self, bytes: usize, cx: &mut Cx<'_>) -> Result<()> {
         const TIMES: usize = 4;
@@ -91,6 +98,7 @@ pub(super) fn run<'p>(
         for column in output {
             values.push(eval(&column.expr, cx)?);
         }
+        TextMemory::row(&values)?;
         let row = Row { values: &values, output };
         let next: Vec<Vec<u8>> =
             (0..levels).map(|level| key_of(writer.columns(level), &row)).collect();
@@ -162,6 +170,7 @@ fn run_explicit<'p>(
         for column in output {
             values.push(eval(&column.expr, cx)?);
         }
+        TextMemory::row(&values)?;
         writer.row(&Row { values: &values, output })?;
         Ok(Flow::More)
     })?;
