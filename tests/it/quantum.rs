@@ -36,12 +36,16 @@ fn long_work_without_rows_yields() {
         "SET @n = LEN(REPLACE(@s, '1', '2'))",
         "SET @n = LEN(TRANSLATE(@s, '1,', 'ab'))",
         "SET @n = PATINDEX('%[2-9]%', @s)",
-        "SET @n = CHARINDEX('2', @s)",
+        "SET @n = CHARINDEX('2', REPLICATE(@s, 6))",
         "SET @n = LEN(REVERSE(@s))",
         "SET @n = LEN(STRING_ESCAPE(@s, 'json'))",
         "DECLARE @x xml = CONCAT('<r>', REPLACE(LEFT(@s, 40000), '1,', '<a/>'), '</r>'); SET @x.modify('delete /r/a[2]')",
         "DECLARE @x xml = CONCAT('<r>', REPLACE(LEFT(@s, 40000), '1,', '<a/>'), '</r>'), @h int; \
          EXEC sp_xml_preparedocument @h OUTPUT, @x; SET @n = (SELECT COUNT(*) FROM OPENXML(@h, '/r'))",
+        "DECLARE @w nvarchar(max) = REPLICATE(CONVERT(nvarchar(max), N'aÄ1,'), 800000); IF @w < @w + N'x' SET @n = 1",
+        "DECLARE @w nvarchar(max) = REPLICATE(CONVERT(nvarchar(max), N'aÄ1,'), 400000); \
+         SET @n = (SELECT COUNT(*) FROM (SELECT w FROM (VALUES (@w), (@w + N'x')) AS t (w) GROUP BY w) AS x)",
+        "DECLARE @x xml = CAST(CAST('<a>' AS varchar(max)) + REPLICATE(@s, 6) + '</a>' AS xml)",
         "SET @b = HASHBYTES('MD2', @s)",
         "SET @b = COMPRESS(REPLICATE(@s, 12))",
         "SET @n = (SELECT MAX(n) FROM (SELECT ROW_NUMBER() OVER (ORDER BY t) AS n FROM s) AS t)",

@@ -32,7 +32,9 @@ pub fn matches(hash: &[u8], password: &str) -> bool {
 
 fn with_salt(password: &str, salt: &[u8]) -> Vec<u8> {
     let mut digest = Sha512::new();
+    let mut pace = sos::sched::Pace::new();
     for unit in password.encode_utf16() {
+        pace.tick();
         digest.update(unit.to_le_bytes());
     }
     digest.update(salt);

@@ -181,6 +181,10 @@ impl EvalContext for Cx<'_> {
         &mut self.scratch.xml
     }
 
+    fn cancel(&self) -> &Arc<sos::park::Cancel> {
+        &self.session.connection.cancel
+    }
+
     fn session(&self) -> &dyn Any {
         &*self.session
     }

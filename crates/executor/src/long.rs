@@ -5,7 +5,9 @@ use sos::memory;
 use types::{Error, Msg, Result};
 
 use crate::{Cx, fault};
-pub use plan::long::{Takes, ask_for_result, join_values};
+pub use plan::long::{
+    Takes, ask_for_result, compare, encode_value, group_key, is_long, join_values,
+};
 
 /// Waits until `bytes` more are within the memory limit; collectors may have to free some.
 ///

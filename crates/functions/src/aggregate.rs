@@ -5,7 +5,6 @@
 use std::collections::VecDeque;
 
 use types::arith;
-use types::compare;
 use types::type_rules::BinaryOp;
 use types::value::ColumnType;
 use types::{Collation, DataType, Decimal, Error, Length, Mode, Msg, Result, Value};
@@ -294,7 +293,8 @@ impl Accumulator for Extreme {
         };
         if let Some(candidates) = &mut self.candidates {
             // What is older and not as good is never the best again.
-            let is_better = |old: &Value| compare::order(value, old, self.collation) == self.keep;
+            let is_better =
+                |old: &Value| plan::long::order(value, old, self.collation) == self.keep;
             while candidates.values.back().is_some_and(|(_, old)| is_better(old)) {
                 candidates.values.pop_back();
             }
@@ -302,7 +302,8 @@ impl Accumulator for Extreme {
             candidates.added += 1;
             return Ok(());
         }
-        if self.best.is_null() || compare::order(value, &self.best, self.collation) == self.keep {
+        if self.best.is_null() || plan::long::order(value, &self.best, self.collation) == self.keep
+        {
             self.best = value.clone();
         }
         Ok(())

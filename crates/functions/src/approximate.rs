@@ -2,7 +2,7 @@
 //! GROUPING_ID; functions about the statement that fired a trigger.
 
 use hashbrown::HashSet;
-use types::compare::group_key;
+use plan::long::group_key;
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Msg, Result, Value};
 

@@ -3,7 +3,7 @@
 //! A character is one of the code page, or one UTF-16 unit or a pair of them with `_SC`. Characters that are equal in the
 //! collation are treated as the same.
 
-use types::text::{self, TrimSide, Width};
+use types::text::{TrimSide, Width};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
 
@@ -89,28 +89,37 @@ fn trim(
     characters: Option<&Value>,
     side: TrimSide,
 ) -> Result<Value> {
-    let Some(characters) = characters else { return Ok(text::trim(text, side)) };
+    let Some(characters) = characters else { return Ok(pieces::trim(text, side)) };
     let collation = call.ty.collation;
-    let mut cut = pieces::weights(characters, collation)?;
-    cut.sort_unstable();
+    // Each character once: there are few, however long the string is.
+    let mut cut = Vec::new();
+    for piece in pieces::pieces(characters, collation) {
+        cut.extend(collation.character_weights(&piece));
+        cut.sort_unstable();
+        cut.dedup();
+    }
     let compared = pieces::weights(text, collation)?;
-    let is_cut = |weight: &&u64| cut.binary_search(weight).is_ok();
+    let mut pace = sos::sched::Pace::new();
+    let mut is_cut = |weight: &&u64| {
+        pace.tick();
+        cut.binary_search(weight).is_ok()
+    };
     let total = compared.len();
     let start = match side {
         TrimSide::Right => 0,
-        TrimSide::Left | TrimSide::Both => compared.iter().take_while(is_cut).count(),
+        TrimSide::Left | TrimSide::Both => compared.iter().take_while(&mut is_cut).count(),
     };
     let end = match side {
         TrimSide::Left => total,
         TrimSide::Right | TrimSide::Both => {
-            total - compared[start..].iter().rev().take_while(is_cut).count()
+            total - compared[start..].iter().rev().take_while(&mut is_cut).count()
         }
     };
     let bytes = text.string_bytes().unwrap_or_default();
     let width = Width::of(text, collation);
-    let from = width.offset(bytes, start);
-    let to = from + width.offset(&bytes[from..], end - start);
-    Ok(text.with_bytes(Bytes::copy_from(&bytes[from..to])))
+    let from = pieces::offset(width, bytes, start);
+    let to = from + pieces::offset(width, &bytes[from..], end - start);
+    Ok(text.with_bytes(pieces::copied(&bytes[from..to])))
 }
 
 fn bind_translate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {

@@ -25,8 +25,8 @@ enum Strings {
 
 const fn checksum(name: &'static str, strings: Strings) -> Function {
     let eval: crate::entry::Eval = match strings {
-        Strings::Collated => |_, c, v| Ok(sum(c, v, Strings::Collated)),
-        Strings::Bytes => |_, c, v| Ok(sum(c, v, Strings::Bytes)),
+        Strings::Collated => |_, c, v| sum(c, v, Strings::Collated),
+        Strings::Bytes => |_, c, v| sum(c, v, Strings::Bytes),
     };
     Function {
         name,
@@ -52,6 +52,10 @@ fn bind_hash(arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
 /// Hashes the bytes as stored: `varchar` in its code page, `nvarchar` in UTF-16LE. An algorithm
 /// that does not exist gives NULL, as documented.
 fn eval_hash(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    // A longer name, which may be long to decode, is that of no algorithm.
+    if values[0].string_bytes().is_some_and(|name| name.len() > ALGORITHM_BYTES_MAX) {
+        return Ok(Value::Null);
+    }
     let algorithm = text(call, values, 0).unwrap_or_default();
     let input = values[1].string_bytes().unwrap_or_default();
     // The label costs two stores; the fastest hash takes a hundred nanoseconds.
@@ -68,6 +72,9 @@ fn eval_hash(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<V
     };
     Ok(Value::VarBinary(hash))
 }
+
+/// Bytes of the longest name of an algorithm, in UTF-16.
+const ALGORITHM_BYTES_MAX: usize = 2 * "SHA2_256".len();
 
 /// SHA-256 by FIPS 180-4. An input that fits one block with its padding is padded in place and
 /// compressed at once: most inputs hashed per row are that short, and an incremental hasher would
@@ -126,19 +133,27 @@ fn hashed<D: Digest>(input: &[u8]) -> sha2::digest::Output<D> {
 }
 
 /// Returns a checksum of all arguments in order: FNV-1a over their bytes.
-fn sum(call: &Call<'_>, values: &[Value], strings: Strings) -> Value {
+///
+/// # Errors
+/// 701 if the memory limit leaves no room for the sort key of a long string.
+fn sum(call: &Call<'_>, values: &[Value], strings: Strings) -> Result<Value> {
     let mut hash = 0x811C_9DC5_u32;
     let mut bytes = Vec::new();
     let mut pace = sos::sched::Pace::new();
     for (value, argument) in values.iter().zip(call.arguments) {
         bytes.clear();
+        if plan::long::is_long(value) {
+            // A key has up to twice the bytes, and grows by doubling.
+            const TIMES: usize = 4;
+            plan::long::ask(TIMES * value.string_bytes().map_or(0, <[u8]>::len))?;
+        }
         push(value, argument.ty.collation, strings, &mut bytes);
         for byte in &bytes {
             pace.tick();
             hash = (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
         }
     }
-    Value::Int(hash.cast_signed())
+    Ok(Value::Int(hash.cast_signed()))
 }
 
 /// Appends the bytes that represent a value: equal values have equal bytes.
@@ -153,7 +168,7 @@ fn push(value: &Value, collation: types::Collation, strings: Strings, bytes: &mu
             };
             let part =
                 types::key::KeyPart { collation, direction: types::key::Direction::Ascending };
-            types::key::encode_value(value, part, bytes);
+            plan::long::encode_value(value, part, bytes);
         }
     }
 }

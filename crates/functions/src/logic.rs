@@ -107,7 +107,8 @@ fn converts(value: &Value, from: &ColumnType, to: DataType, cx: &Context<'_>) ->
 fn eval_is_numeric(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let from = &call.arguments[0].ty;
     // A blank string converts to 0, but is not numeric.
-    let is_blank = values[0].as_text(from.collation).is_some_and(|text| text.trim().is_empty());
+    let is_blank =
+        plan::long::text(&values[0], from.collation).is_some_and(|text| text.trim().is_empty());
     let numeric = !values[0].is_null()
         && !is_blank
         && (from.data_type.is_numeric()
@@ -129,8 +130,13 @@ fn bind_is_date(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(int())
 }
 
+/// Bytes of a text that ISDATE looks at: SQL Server takes less than 4,000 characters.
+const DATE_BYTES_MAX: usize = 2 * 3_999;
+
 fn eval_is_date(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let is_date =
-        !values[0].is_null() && converts(&values[0], &call.arguments[0].ty, DataType::DateTime, cx);
+    let is_short = values[0].string_bytes().is_none_or(|bytes| bytes.len() <= DATE_BYTES_MAX);
+    let is_date = !values[0].is_null()
+        && is_short
+        && converts(&values[0], &call.arguments[0].ty, DataType::DateTime, cx);
     Ok(Value::Int(i32::from(is_date)))
 }

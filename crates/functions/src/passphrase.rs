@@ -59,8 +59,8 @@ fn bind(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 /// Returns the key, and the authenticator if one is requested; `None` if one of them is NULL.
 fn secrets<'v>(call: &Call<'_>, values: &'v [Value]) -> Option<([u8; 32], Option<&'v [u8]>)> {
     let passphrase = text(call, values, 0)?;
-    let units: Vec<u8> = passphrase.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let key = crate::sha256(&units);
+    let units = plan::long::nvarchar(&passphrase);
+    let key = crate::sha256(units.string_bytes().unwrap_or_default());
     let adds = values.get(2).is_some() && whole(values, 2).unwrap_or(0) != 0;
     match adds {
         false => Some((key, None)),

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use types::value::ColumnType;
-use types::{DataType, Mode, Result, Value, compare, type_rules};
+use types::{DataType, Mode, Result, Value, type_rules};
 
 use crate::entry::{Eval, convert, whole};
 use crate::{Call, Collating, Evaluate, Function};
@@ -70,7 +70,7 @@ fn eval_least(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<
 fn extreme(call: &Call<'_>, values: &[Value], keep: Ordering) -> Value {
     let mut best = &Value::Null;
     for value in values.iter().filter(|v| !v.is_null()) {
-        if best.is_null() || compare::order(value, best, call.ty.collation) == keep {
+        if best.is_null() || plan::long::order(value, best, call.ty.collation) == keep {
             best = value;
         }
     }

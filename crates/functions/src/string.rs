@@ -147,7 +147,7 @@ fn eval_len(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Va
     if let Value::VarBinary(bytes) = &values[0] {
         return Ok(whole(bytes.len(), call.ty));
     }
-    let length = text::len(&values[0], call.arguments[0].ty.collation);
+    let length = pieces::len(&values[0], call.arguments[0].ty.collation);
     Ok(length.map_or(Value::Null, |n| whole(n, call.ty)))
 }
 
@@ -196,14 +196,14 @@ fn width(call: &Call<'_>, values: &[Value], place: usize) -> Width {
 /// Returns characters `from..to` of a string or binary value, clamped to its bounds.
 fn slice(value: &Value, width: Width, from: i64, to: i64) -> Value {
     let bytes = raw(value);
-    let at = |n: i64| width.offset(bytes, usize::try_from(n.max(0)).unwrap_or(usize::MAX));
+    let at = |n: i64| pieces::offset(width, bytes, usize::try_from(n.max(0)).unwrap_or(usize::MAX));
     let from = at(from);
     let to = at(to).max(from);
-    value.with_bytes(Bytes::copy_from(&bytes[from..to]))
+    value.with_bytes(pieces::copied(&bytes[from..to]))
 }
 
 fn count(value: &Value, width: Width) -> i64 {
-    i64::try_from(width.count(raw(value))).unwrap_or(i64::MAX)
+    i64::try_from(pieces::count(width, raw(value))).unwrap_or(i64::MAX)
 }
 
 fn eval_left(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
@@ -348,9 +348,13 @@ struct Finder<'a, T> {
 
 impl<'a, T: PartialEq> Finder<'a, T> {
     fn new(haystack: &'a [T], needle: &'a [T], from: usize) -> Self {
+        let (mut matched, mut pace) = (0, Pace::new());
+        // A string that is longer than what is left has no match, and needs no table.
+        let has_room = needle.len() <= haystack.len().saturating_sub(from);
+        let needle = if has_room { needle } else { &[] };
         let mut borders = vec![0; needle.len()];
-        let mut matched = 0;
         for at in 1..needle.len() {
+            pace.tick();
             while matched > 0 && needle[at] != needle[matched] {
                 matched = borders[matched - 1];
             }
@@ -383,6 +387,7 @@ impl<T: PartialEq> Iterator for Finder<'_, T> {
 }
 
 fn eval_charindex(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    types::collation::check_pattern(&values[0])?;
     let from = if values.len() == 3 { int(values, 2).saturating_sub(1).max(0) } else { 0 };
     let found = find(&values[1], &values[0], from, call.ty.collation)?;
     let position = found.map_or(0, |at| at + 1);
@@ -411,7 +416,7 @@ fn eval_replace(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
     let collation = call.ty.collation;
     let width = Width::of(&values[0], collation);
     let (text, given) = (raw(&values[0]), raw(&values[2]));
-    let step = width.count(raw(&values[1]));
+    let step = pieces::count(width, raw(&values[1]));
     let most = call.ty.data_type.bytes_max().map_or(STRING_BYTES_MAX, usize::from);
     let search = Search::new(&values[0], &values[1], collation)?;
     let mut out = Vec::new();
@@ -420,10 +425,10 @@ fn eval_replace(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
     let mut pace = Pace::new();
     for found in search.finder(0) {
         pace.tick();
-        let at = width.offset(rest, found - before);
+        let at = pieces::offset(width, rest, found - before);
         long::append(&mut out, &rest[..at])?;
         long::append(&mut out, given)?;
-        rest = &rest[at + width.offset(&rest[at..], step)..];
+        rest = &rest[at + pieces::offset(width, &rest[at..], step)..];
         before = found + step;
         if out.len() > most {
             break;

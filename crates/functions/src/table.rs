@@ -70,12 +70,16 @@ fn split(_: &mut Context<'_>, values: &[Value]) -> Result<NextRow> {
     }
     let numbered = whole(rest, 0) == Some(1);
     let (text, separator, len) = (text.clone(), separator.to_vec(), bytes.len());
-    let (mut start, mut number) = (0, 0_i64);
+    let (mut start, mut number, mut pace) = (0, 0_i64, sos::sched::Pace::new());
     Ok(Box::new(move |row| {
         let Some(bytes) = text.string_bytes().filter(|_| start <= len) else { return false };
         let mut ends = (start..len).step_by(unit);
-        let end = ends.find(|at| bytes[*at..*at + unit] == separator).unwrap_or(len);
-        row.push(text.with_bytes(types::Bytes::copy_from(&bytes[start..end])));
+        let end = ends.find(|at| {
+            pace.tick();
+            bytes[*at..*at + unit] == separator
+        });
+        let end = end.unwrap_or(len);
+        row.push(text.with_bytes(crate::pieces::copied(&bytes[start..end])));
         if numbered {
             number += 1;
             row.push(Value::BigInt(number));

@@ -75,6 +75,10 @@ impl EvalContext for Caller<'_> {
         &mut self.parsed
     }
 
+    fn cancel(&self) -> &Arc<sos::park::Cancel> {
+        &self.session.connection.cancel
+    }
+
     fn session(&self) -> &dyn Any {
         &*self.session
     }

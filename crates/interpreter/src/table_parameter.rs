@@ -17,6 +17,7 @@ use ::catalog::{TableRows, UserType};
 use ::executor::dml::insert_rows;
 use ::executor::{Cx, Frame, FrameTables, Host};
 use ::plan::sink::ResultSink;
+use ::plan::stop::{INTERNAL, is_about_resources};
 use ::session::{SessionState, TableParameter};
 
 /// Makes the table of an argument that a client has sent, for a parameter of this name and type.
@@ -41,6 +42,11 @@ pub fn make_table(
             Ok(())
         }
         Err(error) if error.number == COLUMN_COUNT => Err(error.into()),
+        // Not about the rows.
+        Err(error) if error.number == INTERNAL => {
+            Err(if error.severity >= 20 { Stop::Disconnected } else { Stop::Cancelled })
+        }
+        Err(error) if is_about_resources(&error) => Err(error.into()),
         Err(error) => {
             let (number, state) = (i64::from(error.number), i64::from(error.state));
             let place = i64::try_from(ordinal + 1).unwrap_or(i64::MAX);

@@ -123,9 +123,11 @@ fn check(cancel: &Cancel) -> ::types::Result<()> {
     sos::memory::check().map_err(|_| Msg::OutOfMemory.into())
 }
 
-/// Returns the error of a table that can't be read: it is being replaced.
-fn not_read(error: storage::Error) -> Error {
-    Error::custom(::session::stop::INTERNAL, 16, 1, error.to_string())
+/// Returns the error of a table that can't be read: lack of memory as such, another if it is being replaced.
+pub(crate) fn not_read(error: storage::Error) -> Error {
+    let other =
+        |error: storage::Error| Error::custom(::session::stop::INTERNAL, 16, 1, error.to_string());
+    error.into_message(0).unwrap_or_else(other)
 }
 
 /// Divides values into steps: one for each if they are few, else of equal numbers of rows.

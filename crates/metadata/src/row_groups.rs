@@ -61,7 +61,7 @@ pub fn group_rows(scope: &Scope<'_>) -> types::Result<Vec<GroupRow>> {
         } else if index.table.columnstore.is_some() {
             let table = Arc::clone(&index.table);
             let read = add_table(&table, &index, scope, &mut rows);
-            read.map_err(|_| types::Error::from(types::Msg::OutOfMemory))?;
+            read.map_err(|error| scope.session.storage_error(&error))?;
         }
     }
     Ok(rows)

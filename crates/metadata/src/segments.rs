@@ -45,13 +45,13 @@ impl SegmentRow {
 /// Returns the segments of a database's tables.
 ///
 /// # Errors
-/// 701 if there is not enough memory to read them.
+/// The errors of reading the tables.
 pub fn segment_rows(scope: &Scope<'_>) -> types::Result<Vec<SegmentRow>> {
     let mut rows = Vec::new();
     for index in index_rows(scope.session, scope.database) {
         if index.is_column_index || index.table.columnstore.is_some() {
             let read = add_table(&index, scope, &mut rows);
-            read.map_err(|_| types::Error::from(types::Msg::OutOfMemory))?;
+            read.map_err(|error| scope.session.storage_error(&error))?;
         }
     }
     Ok(rows)

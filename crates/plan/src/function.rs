@@ -7,6 +7,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use sos::park::Cancel;
 use types::convert::ConvertOptions;
 use types::date::Moment;
 use types::value::ColumnType;
@@ -50,6 +51,9 @@ pub trait EvalContext {
 
     /// Cache of what the methods of `xml` have parsed; it lives as long as the request.
     fn parsed(&mut self) -> &mut Option<Box<dyn Any + Send>>;
+
+    /// What is set when the client cancels the request.
+    fn cancel(&self) -> &Arc<Cancel>;
 
     /// The session, in the engine's own type, for functions about it.
     fn session(&self) -> &dyn Any;

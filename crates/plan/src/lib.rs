@@ -20,6 +20,7 @@ pub mod same;
 pub mod sink;
 pub mod statement;
 pub mod stats;
+pub mod stop;
 pub mod uses;
 pub mod view;
 pub mod walk;

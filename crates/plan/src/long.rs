@@ -1,11 +1,18 @@
 //! Memory for long values. Space for a result of megabytes is requested before the result is built,
 //! because growing a `Vec` cannot be refused.
 
-use std::sync::Arc;
+use std::cmp::Ordering;
 
+use crate::stop::cancelled;
 use sos::memory;
-use sos::sched::{Pace, check_quantum_soon, yield_if_quantum_due};
-use types::text::{PIECE_BYTES, Width};
+use sos::park::Cancel;
+use sos::sched::{check_quantum_soon, yield_if_quantum_due};
+
+use types::compare::{Truth, order_watched};
+use types::comparison::{self, CompareOp};
+use types::convert::{Pause, Watched};
+use types::key::{self, Direction, KeyPart};
+use types::text::PIECE_BYTES;
 use types::{Bytes, Collation, DataType, Error, Msg, Result, Value};
 
 /// Values of this size and more are requested; the memory limit's reserve covers shorter ones.
@@ -78,31 +85,20 @@ pub fn push<T>(list: &mut Vec<T>, item: T) -> Result<()> {
     Ok(())
 }
 
+/// What code without schedulers calls after a piece of a long value.
+pub const PAUSE: Pause = Pause(Some(pause));
+
 /// Yields if the quantum is over. For work of a piece, which takes longer than some rows do.
-fn pause() {
+pub fn pause() {
     check_quantum_soon();
     yield_if_quantum_due();
 }
 
 /// Concatenates long parts. Other requests run between two pieces.
 pub fn join(parts: &[&[u8]]) -> Bytes {
-    let total: usize = parts.iter().map(|part| part.len()).sum();
-    // New memory costs at its first write as much as a copy does, so both pause.
-    let zeros = (0..total).map(|place| {
-        if place.is_multiple_of(PIECE_BYTES) {
-            pause();
-        }
-        0
-    });
-    let mut joined: Arc<[u8]> = zeros.collect();
-    let mut rest = Arc::get_mut(&mut joined).expect("it has one owner");
-    for piece in parts.iter().flat_map(|part| part.chunks(PIECE_BYTES)) {
-        let (place, after) = rest.split_at_mut(piece.len());
-        place.copy_from_slice(piece);
-        rest = after;
-        pause();
-    }
-    Bytes::from_shared(joined)
+    let total = parts.iter().map(|part| part.len()).sum();
+    let pieces = parts.iter().flat_map(|part| part.chunks(PIECE_BYTES));
+    Bytes::from_shared(memory::joined(total, pieces, pause))
 }
 
 /// Concatenates two long values of a type without a limit; `None` if they are something else.
@@ -118,34 +114,106 @@ pub fn join_values(left: &Value, right: &Value, result: &DataType) -> Option<Val
 
 /// Returns the text of a string value, `None` for any other. Other requests run while a long one is decoded.
 pub fn text(value: &Value, collation: Collation) -> Option<String> {
-    let bytes = value.string_bytes()?;
-    if bytes.len() < LONG_BYTES {
-        return value.as_text(collation);
-    }
-    let width = match value {
-        Value::NVarChar(_) => Width::Pairs,
-        _ => Width::of(value, collation),
-    };
-    let mut text = String::with_capacity(bytes.len());
-    for piece in width.pieces(bytes) {
-        text.push_str(&value.with_bytes(Bytes::copy_from(piece)).as_text(collation)?);
-        pause();
-    }
-    Some(text)
+    value.as_text_pausing(collation, PAUSE)
 }
 
 /// Makes an `nvarchar` value. Other requests run while a long one is encoded.
 pub fn nvarchar(text: &str) -> Value {
-    if text.len() < LONG_BYTES {
+    if text.len() <= PIECE_BYTES {
         return Value::nvarchar(text);
     }
     let mut units = Vec::with_capacity(text.len() * 2);
-    let mut pace = Pace::new();
-    for unit in text.encode_utf16() {
-        pace.tick();
-        units.extend_from_slice(&unit.to_le_bytes());
+    for piece in types::text::str_pieces(text) {
+        piece.encode_utf16().for_each(|unit| units.extend_from_slice(&unit.to_le_bytes()));
+        pause();
     }
     Value::NVarChar(join(&[&units]))
+}
+
+/// Returns whether an operation over a value takes long enough to be paused.
+#[inline]
+pub fn is_long(value: &Value) -> bool {
+    matches!(value, Value::VarChar(b) | Value::NVarChar(b) | Value::VarBinary(b) if b.len() > PIECE_BYTES)
+}
+
+/// Compares two values of one type as [`comparison::compare`] does. Other requests run while long ones are compared.
+///
+/// # Errors
+/// An error that stops the statement if `cancel` is set while long values are compared.
+#[inline]
+pub fn compare(
+    op: CompareOp,
+    left: &Value,
+    right: &Value,
+    collation: Collation,
+    cancel: &Cancel,
+) -> Result<Truth> {
+    match (left, right) {
+        // The most frequent types, for which nothing else is looked at.
+        (Value::Int(_), Value::Int(_)) | (Value::BigInt(_), Value::BigInt(_)) => {}
+        _ if is_long(left) || is_long(right) => {
+            return compare_long(op, left, right, collation, cancel);
+        }
+        _ => {}
+    }
+    Ok(comparison::compare(op, left, right, collation))
+}
+
+#[cold]
+fn compare_long(
+    op: CompareOp,
+    left: &Value,
+    right: &Value,
+    collation: Collation,
+    cancel: &Cancel,
+) -> Result<Truth> {
+    if left.is_null() || right.is_null() {
+        return Ok(Truth::Unknown);
+    }
+    let go_on = || {
+        pause();
+        !cancel.is_set()
+    };
+    let watched = Watched::new(&go_on);
+    let order = order_watched(left, right, collation, &watched);
+    if watched.is_over() { Err(cancelled()) } else { Ok(comparison::matches(op, order).into()) }
+}
+
+/// Orders two values of one type as [`types::compare::order`] does. Other requests run while long ones are compared.
+#[inline]
+pub fn order(left: &Value, right: &Value, collation: Collation) -> Ordering {
+    if is_long(left) || is_long(right) {
+        return paused(|watched| order_watched(left, right, collation, watched));
+    }
+    types::compare::order(left, right, collation)
+}
+
+/// Appends the key form of a value as [`key::encode_value`] does. Other requests run while that of a long one is made.
+#[inline]
+pub fn encode_value(value: &Value, part: KeyPart, out: &mut Vec<u8>) {
+    if is_long(value) {
+        return paused(|watched| key::encode_value_watched(value, part, out, watched));
+    }
+    key::encode_value(value, part, out);
+}
+
+/// Appends the form by which a value is grouped, as [`types::compare::group_key`] does. Other requests run while that of
+/// a long one is made.
+#[inline]
+pub fn group_key(value: &Value, collation: Collation, out: &mut Vec<u8>) {
+    if is_long(value) {
+        return encode_value(value, KeyPart { collation, direction: Direction::Ascending }, out);
+    }
+    types::compare::group_key(value, collation, out);
+}
+
+/// Does long work that pauses.
+#[cold]
+fn paused<R>(work: impl FnOnce(&Watched<'_>) -> R) -> R {
+    work(&Watched::new(&|| {
+        pause();
+        true
+    }))
 }
 
 /// The memory of a structure of many small pieces, such as a tree: requested piece by piece, a megabyte at
@@ -178,6 +246,17 @@ impl Growing {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_comparison_of_long_values_ends_when_it_is_cancelled() {
+        let long = Value::nvarchar(&"a\u{e9}".repeat(LONG_BYTES));
+        let longer = Value::nvarchar(&"a\u{e9}".repeat(LONG_BYTES + 1));
+        let cancel = Cancel::new();
+        let less = |cancel| compare(CompareOp::Less, &long, &longer, Collation::default(), cancel);
+        assert_eq!(less(&cancel).unwrap(), Truth::True);
+        cancel.set();
+        assert_eq!(less(&cancel).unwrap_err().number, crate::stop::INTERNAL);
+    }
 
     #[test]
     fn long_values_are_joined_and_recoded_as_short_ones_are() {

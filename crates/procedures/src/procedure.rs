@@ -48,7 +48,8 @@ pub(crate) fn text(
     name: &str,
     cx: &Cx<'_>,
 ) -> Option<String> {
-    argument(arguments, position, name).and_then(|a| a.value.as_text(cx.session.collation()))
+    let value = &argument(arguments, position, name)?.value;
+    plan::long::text(value, cx.session.collation())
 }
 
 /// Returns an argument's whole number; `None` if it is missing, NULL or not a number.

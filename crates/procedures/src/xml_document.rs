@@ -9,6 +9,7 @@ use crate::procedure::{SystemProcedure, int_type, text, whole};
 use ::executor::Cx;
 use ::functions::xml::open::Prepared;
 use interpreter::{Argument, Stop};
+use plan::stop::{INTERNAL, is_about_resources};
 
 pub(crate) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_xml_preparedocument", id: 0, run: prepare },
@@ -21,11 +22,11 @@ const DOCUMENTS_MAX: usize = 10_000;
 /// `sp_xml_preparedocument @hdoc OUTPUT [, @xmltext [, @xpath_namespaces]]`.
 fn prepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let document = match text(arguments, 1, "@xmltext", cx) {
-        Some(text) => read(&text)?,
+        Some(text) => read(&text, cx)?,
         None => Document::default(),
     };
     let namespaces = match text(arguments, 2, "@xpath_namespaces", cx) {
-        Some(text) => declared(&read(&text)?),
+        Some(text) => declared(&read(&text, cx)?),
         None => Vec::new(),
     };
     let documents = &mut cx.session.held.documents;
@@ -43,12 +44,15 @@ fn prepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     Ok(0)
 }
 
-fn read(text: &str) -> Result<Document, Stop> {
+fn read(text: &str, cx: &Cx<'_>) -> Result<Document, Stop> {
     let (encoding, whitespace) = (Encoding::Wide, Whitespace::Strip);
-    let read =
-        types::xml::parse_paced(text, encoding, whitespace, ::functions::xml::cache::asking());
+    let pace = ::functions::xml::cache::asking(&cx.session.connection.cancel);
+    let read = types::xml::parse_paced(text, encoding, whitespace, pace);
     read.map_err(|error| {
-        if error.number == Error::from(Msg::OutOfMemory).number {
+        if error.number == INTERNAL {
+            return Stop::Cancelled;
+        }
+        if is_about_resources(&error) {
             return Stop::Error(error);
         }
         let described = Error::from(Msg::XmlErrorDescription(&error.message));

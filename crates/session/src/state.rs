@@ -18,6 +18,7 @@ use crate::instance::{Instance, SessionCounter};
 use crate::mars::Member;
 use crate::plan_cache::ProgramKey;
 use crate::request::RequestState;
+use crate::stop::cancelled;
 use crate::temp::TempTables;
 use crate::transaction::TransactionState;
 use crate::{IsolationLevel, Options};
@@ -274,6 +275,7 @@ impl SessionState {
                 self.accounting.counters.count(SessionCounter::Deadlocks);
                 Msg::DeadlockVictim(i32::from(self.connection.id)).into()
             }
+            storage::Error::Cancelled => cancelled(),
             storage::Error::LogFull => Msg::LogFull(&self.identity.database, "DISK_FULL").into(),
             storage::Error::LogFailed => Msg::LogNotAvailable(&self.identity.database).into(),
             other => other

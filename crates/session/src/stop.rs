@@ -4,6 +4,7 @@ use types::{Error, Msg};
 
 pub use super::class::ErrorClass;
 use plan::sink::Disconnected;
+pub use plan::stop::{INTERNAL, cancelled};
 
 /// The reason why a program stops early.
 #[derive(Debug)]
@@ -60,11 +61,3 @@ pub enum Outcome {
 
 /// The result of running steps.
 pub type Run = Result<Outcome, Stop>;
-
-/// Number of errors that are never sent to a client.
-pub const INTERNAL: i32 = 0;
-
-/// Returns the error of a cancelled statement, which no client receives.
-pub fn cancelled() -> Error {
-    Error::custom(INTERNAL, 16, 1, "Operation cancelled by user.")
-}

@@ -5,6 +5,8 @@ use std::cmp::Ordering;
 
 use crate::date::Moment;
 use crate::key::{self, Direction, KeyPart};
+use crate::pause::Watched;
+use crate::text::PIECE_BYTES;
 use crate::{Collation, ColumnType, Decimal, Value, text};
 
 /// The result of a predicate in three-valued logic.
@@ -99,6 +101,27 @@ pub fn order(left: &Value, right: &Value, collation: Collation) -> Ordering {
             let of = |value: &Value| ColumnType::of_value(value, collation);
             order_variant(left, &of(left), right, &of(right))
         }),
+    }
+}
+
+/// As [`order`], for long strings and binary values: pauses, and ends early where the result is no longer wanted.
+pub fn order_watched(
+    left: &Value,
+    right: &Value,
+    collation: Collation,
+    watched: &Watched<'_>,
+) -> Ordering {
+    match (left, right) {
+        (Value::VarChar(a), Value::VarChar(b)) => collation.compare_varchar_watched(a, b, watched),
+        (Value::NVarChar(a), Value::NVarChar(b)) => {
+            collation.compare_nvarchar_watched(a, b, watched)
+        }
+        (Value::VarBinary(a), Value::VarBinary(b)) => {
+            let zip = a.chunks(PIECE_BYTES).zip(b.chunks(PIECE_BYTES));
+            let same = zip.take_while(|(a, b)| a == b && watched.piece()).count() * PIECE_BYTES;
+            order_binary(&a[same.min(a.len())..], &b[same.min(b.len())..])
+        }
+        _ => order(left, right, collation),
     }
 }
 

@@ -44,6 +44,49 @@ impl Steps {
             self.pause.call();
         }
     }
+
+    /// Returns what the count calls, for a step that is a piece of a long value.
+    pub const fn pause(&self) -> Pause {
+        self.pause
+    }
+}
+
+/// Counts the steps of a long loop, pauses now and then, and ends the loop when its result is no longer wanted.
+pub struct Watched<'w> {
+    /// Pauses, and returns whether to go on.
+    go_on: &'w dyn Fn() -> bool,
+    left: Cell<u32>,
+    is_over: Cell<bool>,
+}
+
+impl<'w> Watched<'w> {
+    /// Makes a count whose first pause is due after as many steps as with [`Steps`].
+    #[must_use]
+    pub const fn new(go_on: &'w dyn Fn() -> bool) -> Self {
+        Self { go_on, left: Cell::new(Steps::MANY), is_over: Cell::new(false) }
+    }
+
+    /// Counts a step, and returns whether to go on. A loop that ends for it has no result.
+    #[inline]
+    pub fn step(&self) -> bool {
+        let left = self.left.get() - 1;
+        self.left.set(left);
+        left != 0 || self.piece()
+    }
+
+    /// Counts a piece of a long value, and returns whether to go on.
+    pub fn piece(&self) -> bool {
+        self.left.set(Steps::MANY);
+        if !self.is_over() && !(self.go_on)() {
+            self.is_over.set(true);
+        }
+        !self.is_over()
+    }
+
+    /// Returns whether the result is no longer wanted: what the loop returned is not one.
+    pub const fn is_over(&self) -> bool {
+        self.is_over.get()
+    }
 }
 
 /// No result depends on it: all are equal.

@@ -2,6 +2,7 @@
 //! functions call.
 
 use crate::collation::CodePage;
+use crate::pause::Pause;
 use crate::{Bytes, Collation, Value};
 
 /// Which end of a string TRIM, LTRIM or RTRIM cuts.
@@ -40,6 +41,32 @@ pub fn to_utf16(text: &str) -> Bytes {
     Bytes::from(units)
 }
 
+/// As [`to_utf16`]; pauses between the pieces of a long text.
+pub fn to_utf16_pausing(text: &str, pause: Pause) -> Bytes {
+    if text.len() <= PIECE_BYTES {
+        return to_utf16(text);
+    }
+    let mut units = Vec::with_capacity(2 * text.len());
+    for piece in str_pieces(text) {
+        piece.encode_utf16().for_each(|unit| units.extend_from_slice(&unit.to_le_bytes()));
+        pause.call();
+    }
+    Bytes::from(units)
+}
+
+/// Splits a text between two characters into pieces of [`PIECE_BYTES`] at most, for work that pauses between them.
+pub fn str_pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (piece, tail) = rest.split_at(rest.floor_char_boundary(PIECE_BYTES));
+        rest = tail;
+        Some(piece)
+    })
+}
+
 /// Returns the units of a UTF-16LE string.
 pub fn utf16_units(value: &[u8]) -> impl Iterator<Item = u16> + Clone + '_ {
     value.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
@@ -48,6 +75,19 @@ pub fn utf16_units(value: &[u8]) -> impl Iterator<Item = u16> + Clone + '_ {
 /// Decodes UTF-16LE; unpaired surrogates become U+FFFD.
 pub fn from_utf16(units: &[u8]) -> String {
     chars_utf16(units).collect()
+}
+
+/// As [`from_utf16`]; pauses between the pieces of a long string.
+pub fn from_utf16_pausing(units: &[u8], pause: Pause) -> String {
+    if units.len() <= PIECE_BYTES {
+        return from_utf16(units);
+    }
+    let mut text = String::with_capacity(units.len() / 2);
+    for piece in Width::Pairs.pieces(units) {
+        text.extend(chars_utf16(piece));
+        pause.call();
+    }
+    text
 }
 
 /// Decodes UTF-16LE; `None` if a surrogate is unpaired or a byte is left over.
@@ -338,6 +378,22 @@ impl Value {
             Self::VarChar(bytes) => Some(from_code_page(bytes, collation)),
             Self::NVarChar(units) => Some(from_utf16(units)),
             _ => None,
+        }
+    }
+
+    /// As [`Self::as_text`]; pauses between the pieces of a long string.
+    pub fn as_text_pausing(&self, collation: Collation, pause: Pause) -> Option<String> {
+        match self {
+            Self::VarChar(bytes) if bytes.len() > PIECE_BYTES => {
+                let mut text = String::with_capacity(bytes.len());
+                for piece in Width::of_bytes(collation).pieces(bytes) {
+                    text.push_str(&from_code_page(piece, collation));
+                    pause.call();
+                }
+                Some(text)
+            }
+            Self::NVarChar(units) => Some(from_utf16_pausing(units, pause)),
+            _ => self.as_text(collation),
         }
     }
 

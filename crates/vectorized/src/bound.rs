@@ -164,7 +164,8 @@ fn word_of_key(data_type: DataType, descending: bool, key: &[u8]) -> Option<i64>
 
 #[cfg(test)]
 mod tests {
-    use types::key::{Direction, KeyPart, encode_value};
+    use plan::long::encode_value;
+    use types::key::{Direction, KeyPart};
     use types::value::ColumnType;
     use types::{Collation, Value};
 

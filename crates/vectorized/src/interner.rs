@@ -9,8 +9,9 @@
 use std::hash::BuildHasher;
 
 use hashbrown::DefaultHashBuilder;
+use plan::long::group_key;
+use sos::sched::BytePace;
 use types::batch::{ByteKind, ByteRows, DictionaryId, Selection};
-use types::compare::group_key;
 use types::{Bytes, Collation, Value};
 
 /// What happens to a value without a number.
@@ -107,8 +108,11 @@ impl Interner {
         mut see: impl FnMut(usize, Option<u32>),
     ) {
         if !self.are_own_forms(rows.kind) {
+            let mut pace = BytePace::new();
             for (place, row) in selection.iter().enumerate() {
-                see(place, self.bytes(rows.kind, rows.get(row), unknown));
+                let bytes = rows.get(row);
+                pace.passed(bytes.len());
+                see(place, self.bytes(rows.kind, bytes, unknown));
             }
             return;
         }

@@ -1,7 +1,7 @@
 //! TOP, OFFSET and FETCH, including PERCENT and WITH TIES.
 
+use plan::long::group_key;
 use types::batch::{Batch, Selection, Vector};
-use types::compare::group_key;
 use types::{Msg, Result, Value};
 
 use super::kernel::Kernel;

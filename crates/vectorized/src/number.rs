@@ -1,8 +1,8 @@
 //! ROW_NUMBER, RANK and DENSE_RANK over input that is sorted already: adds a column of numbers to
 //! each batch.
 
+use plan::long::group_key;
 use types::batch::{Batch, Selection, Vector};
-use types::compare::group_key;
 use types::{Result, Value};
 
 use super::kernel::Kernel;

@@ -2,11 +2,12 @@
 //! stores at most about twice as many rows, and only rows that can still be among the first. The
 //! operators below may skip the others: see `bound.rs`.
 
+use plan::long::encode_value;
 use sos::ledger::{self, Label};
 use sos::sched::Pace;
 use types::Result;
 use types::batch::{Batch, Data, Selection, Vector};
-use types::key::{Direction, KeyPart, encode_value};
+use types::key::{Direction, KeyPart};
 
 use super::bound::Bound;
 use super::kernel::Kernel;

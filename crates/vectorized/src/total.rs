@@ -12,6 +12,8 @@ use types::{Collation, DataType, Decimal, Error, Msg, Result, Value};
 
 use super::few_groups;
 use functions::{Total, finish_total};
+use plan::long;
+use sos::sched::BytePace;
 
 /// The accumulators of one aggregate, for all groups.
 pub(super) enum Totals {
@@ -144,8 +146,7 @@ impl Totals {
                 let keep = if *wants_less { Ordering::Less } else { Ordering::Greater };
                 each(numbers, more, |group, value| {
                     let best = &mut best[group];
-                    let is_better =
-                        best.is_null() || compare::order(&value, best, *collation) == keep;
+                    let is_better = best.is_null() || long::order(&value, best, *collation) == keep;
                     if !value.is_null() && is_better {
                         *best = value;
                     }
@@ -503,9 +504,11 @@ fn extremes(
     let keep = if wants_less { Ordering::Less } else { Ordering::Greater };
     if let Data::Bytes(rows) = vector.data() {
         // Only rows that replace the extreme are converted to a value.
+        let mut pace = BytePace::new();
         return groups.selection.for_each(|row| {
             let best = &mut best[groups.numbers[row] as usize];
             let bytes = rows.get(row);
+            pace.passed(bytes.len());
             let is_better = match best {
                 Value::VarChar(best) => collation.compare_varchar(bytes, best) == keep,
                 Value::NVarChar(best) => collation.compare_nvarchar(bytes, best) == keep,
@@ -520,7 +523,7 @@ fn extremes(
     groups.selection.for_each(|row| {
         let value = vector.get(row);
         let best = &mut best[groups.numbers[row] as usize];
-        if best.is_null() || compare::order(&value, best, collation) == keep {
+        if best.is_null() || long::order(&value, best, collation) == keep {
             *best = value;
         }
     });

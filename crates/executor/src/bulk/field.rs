@@ -7,6 +7,7 @@ use types::value::ColumnType;
 use types::{DataType, Length, Mode, Msg, Result, Value};
 
 use crate::Cx;
+use plan::stop::is_about_resources;
 
 /// The place of a field, for messages.
 #[derive(Clone, Copy)]
@@ -33,6 +34,7 @@ pub fn converted(
 ) -> Result<Value> {
     let Place { row, column, name } = at;
     value(options, bytes, to, cx).map_err(|error| match error.number {
+        _ if is_about_resources(&error) => error,
         2_628 | 8_152 => Msg::BulkTruncation(row, column, name).into(),
         220 | 232 | 236 | 244 | 248 | 294 | 8_115 => Msg::BulkOverflow(row, column, name).into(),
         _ => Msg::BulkConversion(row, column, name).into(),

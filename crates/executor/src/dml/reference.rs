@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use crate::long::encode_value;
+use crate::long::group_key;
 use smallvec::SmallVec;
 use storage::{Bounds, Claim, Keys, Opening, Order, Read, RowImage, RowRef, ScanSpec, WhenOwned};
-use types::compare::group_key;
-use types::key::encode_value;
 use types::row::RowBuffer;
 use types::{DataType, Error, Msg, Result, Value};
 

@@ -5,15 +5,16 @@
 
 mod once;
 
+use sos::park::Cancel;
 use types::collation::LikePattern;
 use types::compare::Truth;
-use types::comparison::compare;
 use types::type_rules::BinaryOp;
 use types::value::ColumnType;
 use types::{Collation, Msg, Result, Value};
 
 use crate::arithmetic::soften;
-use crate::long::Takes;
+use crate::fault::check_cancel;
+use crate::long::{Takes, compare};
 use crate::query::{Flow, run_query};
 use crate::{Cx, long};
 use plan::expr::{
@@ -45,7 +46,7 @@ pub fn eval(expr: &Expr, cx: &mut Cx<'_>) -> Result<Value> {
             types::arith::unary(types::type_rules::UnaryOp::BitNot, &value, &expr.ty.data_type)
         }
         ExprKind::Arithmetic(op, operands) => {
-            with_operands(&operands.0, &operands.1, cx, |l, r| {
+            with_operands(&operands.0, &operands.1, cx, |l, r, _| {
                 long::ask_for_result(Takes::Joined, &expr.ty.data_type, [l, r].into_iter())?;
                 if let (BinaryOp::Add, Some(joined)) =
                     (*op, long::join_values(l, r, &expr.ty.data_type))
@@ -90,7 +91,9 @@ pub fn eval(expr: &Expr, cx: &mut Cx<'_>) -> Result<Value> {
 pub fn truth(expr: &Expr, cx: &mut Cx<'_>) -> Result<Truth> {
     match &expr.kind {
         ExprKind::Compare(op, collation, operands) => {
-            with_operands(&operands.0, &operands.1, cx, |l, r| Ok(compare(*op, l, r, *collation)))
+            with_operands(&operands.0, &operands.1, cx, |l, r, cancel| {
+                compare(*op, l, r, *collation, cancel)
+            })
         }
         ExprKind::And(all) => {
             let mut result = Truth::True;
@@ -144,29 +147,30 @@ pub fn in_place<'v>(expr: &'v Expr, cx: &'v Cx<'_>) -> Option<&'v Value> {
     }
 }
 
-/// Evaluates two operands, left first, and passes them to `combine` without copying values that are
-/// in place.
+/// Evaluates two operands, left first, and passes them to `use_them` without copying values that are
+/// in place, together with what is set when the client cancels.
 fn with_operands<R>(
     left: &Expr,
     right: &Expr,
     cx: &mut Cx<'_>,
-    use_them: impl FnOnce(&Value, &Value) -> Result<R>,
+    use_them: impl FnOnce(&Value, &Value, &Cancel) -> Result<R>,
 ) -> Result<R> {
     if let (Some(l), Some(r)) = (in_place(left, cx), in_place(right, cx)) {
-        return use_them(l, r);
+        return use_them(l, r, &cx.session.connection.cancel);
     }
     if let Some(r) = in_place(right, cx)
         && matches!(left.kind, ExprKind::Convert(_) | ExprKind::Call(..))
     {
         // Copied: evaluating the left side may change the registers that the right one reads.
         let r = r.clone();
-        return use_them(&eval(left, cx)?, &r);
+        return use_them(&eval(left, cx)?, &r, &cx.session.connection.cancel);
     }
     let l = eval(left, cx)?;
-    match in_place(right, cx) {
-        Some(r) => use_them(&l, r),
-        None => use_them(&l, &eval(right, cx)?),
+    if let Some(r) = in_place(right, cx) {
+        return use_them(&l, r, &cx.session.connection.cancel);
     }
+    let r = eval(right, cx)?;
+    use_them(&l, &r, &cx.session.connection.cancel)
 }
 
 fn eval_case(
@@ -196,10 +200,16 @@ fn eval_convert(conversion: &Conversion, to: &ColumnType, cx: &mut Cx<'_>) -> Re
         long::ask_for_result(Takes::Converted, &to.data_type, std::iter::once(value))?;
         types::convert(value, from, to, style, conversion.mode, &options)
     };
-    let converted = match in_place(&conversion.operand, cx) {
-        Some(value) => convert(value),
-        None => convert(&eval(&conversion.operand, cx)?),
+    let (is_long, converted) = match in_place(&conversion.operand, cx) {
+        Some(value) => (long::is_long(value), convert(value)),
+        None => {
+            let value = eval(&conversion.operand, cx)?;
+            (long::is_long(&value), convert(&value))
+        }
     };
+    if is_long {
+        check_cancel(cx)?;
+    }
     converted.or_else(|error| soften(error, cx))
 }
 
@@ -226,17 +236,24 @@ fn eval_call(
         values.push(value);
     }
     long::ask_for_result(Takes::Called, &ty.data_type, values.iter())?;
-    evaluate(cx, &Call { arguments, ty }, &values).or_else(|error| soften(error, cx))
+    let result = evaluate(cx, &Call { arguments, ty }, &values);
+    if values.iter().any(long::is_long) {
+        check_cancel(cx)?;
+    }
+    result.or_else(|error| soften(error, cx))
 }
 
 fn in_list(collation: Collation, operand: &Expr, list: &[Expr], cx: &mut Cx<'_>) -> Result<Truth> {
     let needle = eval(operand, cx)?;
     let mut result = Truth::False;
     for item in list {
-        let found = match in_place(item, cx) {
-            Some(value) => compare(CompareOp::Equal, &needle, value, collation),
-            None => compare(CompareOp::Equal, &needle, &eval(item, cx)?, collation),
+        let computed = match in_place(item, cx) {
+            Some(_) => None,
+            None => Some(eval(item, cx)?),
         };
+        let value = computed.as_ref().or_else(|| in_place(item, cx)).unwrap_or(&Value::Null);
+        let cancel = &cx.session.connection.cancel;
+        let found = compare(CompareOp::Equal, &needle, value, collation, cancel)?;
         result = result.or(found);
         if result == Truth::True {
             break;
@@ -296,7 +313,8 @@ fn quantified(subquery: &QuantifiedSubquery, cx: &mut Cx<'_>) -> Result<Truth> {
     let mut result = start;
     run_query(&subquery.query, cx, &mut |cx| {
         let value = eval(&column.expr, cx)?;
-        let holds = compare(subquery.op, &operand, &value, subquery.collation);
+        let cancel = &cx.session.connection.cancel;
+        let holds = compare(subquery.op, &operand, &value, subquery.collation, cancel)?;
         result = match subquery.quantifier {
             Quantifier::Any => result.or(holds),
             Quantifier::All => result.and(holds),

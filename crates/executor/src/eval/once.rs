@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use types::compare::{Truth, group_key};
+use sos::park::Cancel;
+use types::compare::Truth;
 use types::{Msg, Result, Value};
-
-use types::comparison::compare;
 
 use super::eval;
 use crate::Cx;
+use crate::long::{compare, group_key};
 use crate::query::{Flow, Spooled, run_query};
 use crate::spread::SpreadSet;
 use plan::expr::{CompareOp, Expr, QuantifiedSubquery, Quantifier};
@@ -102,19 +102,24 @@ pub(super) fn quantified(
             cx.scratch.key = key;
             Ok(if subquery.quantifier == Quantifier::Any { found } else { !found })
         }
-        Some(Kept::List(list)) => Ok(fold(subquery, &operand, list)),
+        Some(Kept::List(list)) => fold(subquery, &operand, list, &cx.session.connection.cancel),
         Some(Kept::Value(_) | Kept::Spool(_)) | None => Err(Msg::InternalError.into()),
     }
 }
 
 /// Compares an operand with the values, until the result is certain.
-fn fold(subquery: &QuantifiedSubquery, operand: &Value, values: &[Value]) -> Truth {
+fn fold(
+    subquery: &QuantifiedSubquery,
+    operand: &Value,
+    values: &[Value],
+    cancel: &Cancel,
+) -> Result<Truth> {
     let (mut result, enough) = match subquery.quantifier {
         Quantifier::Any => (Truth::False, Truth::True),
         Quantifier::All => (Truth::True, Truth::False),
     };
     for value in values {
-        let holds = compare(subquery.op, operand, value, subquery.collation);
+        let holds = compare(subquery.op, operand, value, subquery.collation, cancel)?;
         result = match subquery.quantifier {
             Quantifier::Any => result.or(holds),
             Quantifier::All => result.and(holds),
@@ -123,7 +128,7 @@ fn fold(subquery: &QuantifiedSubquery, operand: &Value, values: &[Value]) -> Tru
             break;
         }
     }
-    result
+    Ok(result)
 }
 
 fn set_of(subquery: &QuantifiedSubquery, cx: &mut Cx<'_>) -> Result<Arc<ValueSet>> {

@@ -1,7 +1,7 @@
 //! GROUP BY and aggregates: a hash table from key to accumulators, one per grouping set.
 
+use crate::long::group_key;
 use sos::ledger::{self, Label};
-use types::compare::group_key;
 use types::value::ColumnType;
 use types::{Result, Value};
 
@@ -11,6 +11,7 @@ use super::{ENTRY_BYTES, Flow, Receive, Rows, run as run_node};
 use crate::Cx;
 use crate::arithmetic::soften;
 use crate::eval::{eval, truth};
+use crate::fault;
 use crate::spread::{SpreadMap, SpreadSet};
 use plan::function::Accumulator;
 use plan::query::{Aggregate, AggregateCall};
@@ -92,9 +93,11 @@ impl State {
 
     /// Returns the aggregate's value.
     pub fn finish(&mut self, cx: &mut Cx<'_>) -> Result<Value> {
-        if let Some((keys, rows)) = &self.kept {
+        if let Some((keys, rows)) = &mut self.kept {
             for i in order_of(keys) {
-                self.accumulator.add(&rows[i])?;
+                fault::row_passed(cx)?;
+                // Each row is freed here, and not all of them at once when the state is dropped.
+                self.accumulator.add(&std::mem::take(&mut rows[i]))?;
             }
         }
         cx.null_eliminated |= self.accumulator.saw_null();

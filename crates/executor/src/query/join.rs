@@ -1,9 +1,9 @@
 //! Joins: nested loops, which open the right side for each left row, and hash joins, which read the
 //! right side once. A semi join returns the left rows with a match, an anti join those without.
 
+use crate::long::group_key;
 use sos::ledger::{self, Label};
 use types::Result;
-use types::compare::group_key;
 
 use super::buffer::{Buffer, clear};
 use super::{ENTRY_BYTES, Flow, Receive, Rows, run as run_node};

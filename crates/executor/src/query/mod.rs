@@ -20,11 +20,11 @@ mod window;
 
 use std::sync::Arc;
 
+use crate::long::group_key;
 use smallvec::SmallVec;
 use storage::columnstore::Place;
 use storage::{RowId, RowRef, Transaction};
 use types::batch::Batch;
-use types::compare::group_key;
 use types::{Msg, Result, Value};
 
 use crate::dml::{Loader, value_of};

@@ -1,7 +1,7 @@
 //! ROW_NUMBER, RANK and DENSE_RANK over input that is sorted already: each row is numbered as it
 //! passes, and only the keys of the previous row are kept.
 
-use types::compare::group_key;
+use crate::long::group_key;
 use types::{Result, Value};
 
 use super::sort::encode_sort;

@@ -1,7 +1,7 @@
 //! Runs UNION, UNION ALL, EXCEPT and INTERSECT.
 
+use crate::long::group_key;
 use types::Result;
-use types::compare::group_key;
 
 use super::{ENTRY_BYTES, Flow, Receive, Rows, run as run_node};
 use crate::Cx;

@@ -1,10 +1,11 @@
 //! Sort: buffers its input, encodes keys whose bytes compare as the values do, and returns the rows
 //! in that order; NULL sorts before every value (`types::key`). With a limit, it buffers at most about twice as many rows.
 
+use crate::long::encode_value;
 use sos::ledger::{self, Label};
 use sos::sched::Pace;
 use types::Result;
-use types::key::{Direction, KeyPart, encode_value};
+use types::key::{Direction, KeyPart};
 
 use super::buffer::{Buffer, Keys};
 use super::{Flow, Receive, Rows, count_of, run as run_node};

@@ -1,8 +1,8 @@
 //! Window functions: buffers the input, sorts it for each call by partition and order, stores the
 //! results beside the buffered rows, and returns the rows in the order of the last call.
 
+use crate::long::group_key;
 use sos::sched::Pace;
-use types::compare::group_key;
 use types::percentile::percentile;
 use types::value::ColumnType;
 use types::{Msg, Result, Value};

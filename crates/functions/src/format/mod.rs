@@ -48,11 +48,20 @@ fn culture_of(name: Option<&str>, language: Language) -> Result<&'static Culture
     culture::find(name).ok_or_else(|| Error::from(Msg::CultureNotSupported(name)))
 }
 
+/// Bytes of the longest format.
+const FORMAT_BYTES_MAX: usize = 2 * 4_000;
+
 /// NULL for a format that the value's type does not have, as documented.
 fn eval_format(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let language = cx.convert_options().language;
     let culture = culture_of(text(call, values, 2).as_deref(), language)?;
-    let format = text(call, values, 1).unwrap_or_default();
+    let format = match values[1].string_bytes() {
+        // The parameter is an `nvarchar(4000)`.
+        Some(bytes) if bytes.len() > FORMAT_BYTES_MAX => {
+            types::text::from_utf16(&bytes[..FORMAT_BYTES_MAX])
+        }
+        _ => text(call, values, 1).unwrap_or_default(),
+    };
     let formatted = match (number::Digits::of(&values[0]), Moment::from_value(&values[0])) {
         (Some(digits), _) => number::format(&digits, &format, culture),
         (None, Some(at)) => {

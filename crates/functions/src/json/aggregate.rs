@@ -115,7 +115,7 @@ impl Accumulator for Builder {
         self.out.push(if self.named { '}' } else { ']' });
         // Characters double in width, and are copied once.
         long::ask(4 * self.out.len())?;
-        let text = Value::nvarchar(&self.out);
+        let text = long::nvarchar(&self.out);
         // A window goes on with more rows.
         self.out.pop();
         Ok(text)

@@ -30,6 +30,7 @@ use path::PathMode;
 use plan::expr::Expr;
 use plan::function::Context;
 use plan::long;
+use plan::stop::is_about_resources;
 use text::{Kind, Node};
 
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -124,9 +125,7 @@ fn eval_is_json(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
     let json = text_of(call, values, 0).unwrap_or_default();
     let node = match text::parse(&json) {
         Ok(node) => node,
-        Err(error) if error.number == Msg::OutOfMemory.number_and_severity().0 => {
-            return Err(error);
-        }
+        Err(error) if is_about_resources(&error) => return Err(error),
         Err(_) => return Ok(Value::Int(0)),
     };
     // Without a type, an object or an array; a JSON text of a scalar needs VALUE.

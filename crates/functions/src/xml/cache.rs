@@ -8,6 +8,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use plan::stop::cancelled;
+use sos::park::Cancel;
 use types::xml::{Document, Encoding, Whitespace};
 use types::{Bytes, Result, text};
 
@@ -48,15 +50,18 @@ impl XmlCache {
     }
 
     /// Returns a parsed instance.
-    pub(crate) fn document(&mut self, source: &Bytes) -> Result<Arc<Document>> {
+    ///
+    /// # Errors
+    /// 701, and an error that stops the statement if `cancel` is set in that time.
+    pub(crate) fn document(&mut self, source: &Bytes, cancel: &Cancel) -> Result<Arc<Document>> {
         if let Some((_, document)) = self.documents.iter().find(|(text, _)| same(text, source)) {
             return Ok(Arc::clone(document));
         }
         plan::long::ask(source.len())?;
-        let text = text::from_utf16(source);
+        let text = text::from_utf16_pausing(source, crate::pieces::PAUSE);
         // Insignificant white space was removed when the value was created.
         let (encoding, whitespace) = (Encoding::Wide, Whitespace::Preserve);
-        let document = types::xml::parse_paced(&text, encoding, whitespace, asking())?;
+        let document = types::xml::parse_paced(&text, encoding, whitespace, asking(cancel))?;
         let document = Arc::new(document);
         if self.documents.len() >= DOCUMENTS_MAX {
             self.documents.remove(0);
@@ -66,13 +71,16 @@ impl XmlCache {
     }
 }
 
-/// What a parser of XML calls with the memory of its document so far: lets others run, and asks for the
-/// memory. It grows by doubling and is moved then.
-pub fn asking() -> impl FnMut(usize) -> Result<()> {
+/// What a parser of XML calls with the memory of its document so far: lets others run, ends it when its statement is
+/// cancelled, and asks for the memory. It grows by doubling and is moved then.
+pub fn asking(cancel: &Cancel) -> impl FnMut(usize) -> Result<()> {
     const TIMES: usize = 2;
     let (mut memory, mut before) = (plan::long::Growing::default(), 0);
     move |bytes| {
         sos::sched::yield_if_quantum_due();
+        if cancel.is_set() {
+            return Err(cancelled());
+        }
         let more = TIMES * (bytes - std::mem::replace(&mut before, bytes));
         memory.take(more)
     }

@@ -7,6 +7,8 @@ use types::Result;
 use types::xml::{Builder, Document, NodeId, NodeKind, ROOT};
 
 use plan::long::Growing;
+use plan::stop::cancelled;
+use sos::park::Cancel;
 use sos::sched::Pace;
 
 use crate::pieces::PAUSE;
@@ -48,7 +50,7 @@ impl Item {
             Self::Double(n) => n.to_string(),
             Self::Bool(b) => b.to_string(),
             Self::Base64(bytes) => crate::json::base64(bytes),
-            Self::Hex(bytes) => bytes.iter().map(|byte| format!("{byte:02X}")).collect(),
+            Self::Hex(bytes) => hex(bytes),
         }
     }
 
@@ -89,6 +91,8 @@ pub(crate) struct Evaluation<'q> {
     pub externals: &'q [Sequence],
     /// Variables in scope, innermost last.
     pub variables: Vec<(&'q str, Sequence)>,
+    /// What is set when the client cancels the statement.
+    cancel: &'q Cancel,
     pace: Pace,
     /// Memory of the nodes that steps have found.
     memory: Growing,
@@ -109,13 +113,16 @@ pub(crate) fn truth(sequence: &Sequence) -> bool {
 
 impl<'q> Evaluation<'q> {
     /// Begins with the values that are passed from SQL.
-    pub(crate) fn new(externals: &'q [Sequence]) -> Self {
+    pub(crate) fn new(externals: &'q [Sequence], cancel: &'q Cancel) -> Self {
         let (pace, memory) = (Pace::new(), Growing::default());
-        Self { externals, variables: Vec::new(), pace, memory }
+        Self { externals, variables: Vec::new(), cancel, pace, memory }
     }
 
     pub(crate) fn eval(&mut self, expr: &'q Expr, focus: &Focus) -> Result<Sequence> {
         self.pace.tick();
+        if self.cancel.is_set() {
+            return Err(cancelled());
+        }
         Ok(match expr {
             Expr::Sequence(all) => {
                 let mut items = Vec::new();
@@ -449,8 +456,26 @@ pub(crate) fn add(items: &Sequence, builder: &mut Builder) {
     }
 }
 
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut pace = Pace::new();
+    let digits = bytes.iter().flat_map(|byte| {
+        pace.tick();
+        [byte >> 4, byte & 0xF].map(|digit| char::from(DIGITS[usize::from(digit)]))
+    });
+    digits.collect()
+}
+
 fn joined(items: &Sequence) -> String {
-    items.iter().map(Item::text).collect::<Vec<_>>().join(" ")
+    let (mut text, mut pace) = (String::new(), Pace::new());
+    for (place, item) in items.iter().enumerate() {
+        pace.tick();
+        if place > 0 {
+            text.push(' ');
+        }
+        text.push_str(&item.text());
+    }
+    text
 }
 
 /// Returns whether a predicate does not use the position, so that it can be tested in any walk

@@ -3,7 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use sos::sched::Pace;
 use types::{Error, Msg, Result};
+
+use crate::pieces::pause;
 
 use super::eval::{Focus, Item, Sequence, truth};
 
@@ -50,7 +53,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     any("false", (0, 0), |_, _| boolean(false)),
     one("xs:base64Binary", (1, 1), |_, a| binary(&a[0], crate::json::from_base64, Item::Base64)),
     one("xs:hexBinary", (1, 1), |_, a| binary(&a[0], from_hex, Item::Hex)),
-    any("data", (1, 1), |_, a| Ok(a[0].iter().map(Item::atomized).collect())),
+    any("data", (1, 1), |_, a| Ok(each(&a[0]).map(Item::atomized).collect())),
     any("distinct-values", (1, 1), |_, a| Ok(distinct(&a[0]))),
     any("sum", (1, 1), |_, a| Ok(vec![sum(&a[0])])),
     any("avg", (1, 1), |_, a| Ok(average(&a[0]))),
@@ -68,8 +71,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     one("concat", (2, 255), |_, a| text(a.iter().map(first_text).collect())),
     one("contains", (2, 2), |_, a| boolean(first_text(&a[0]).contains(&first_text(&a[1])))),
     one("substring", (2, 3), |_, a| text(substring(&a))),
-    one("upper-case", (1, 1), |_, a| text(first_text(&a[0]).to_uppercase())),
-    one("lower-case", (1, 1), |_, a| text(first_text(&a[0]).to_lowercase())),
+    one("upper-case", (1, 1), |_, a| text(in_case(&first_text(&a[0]), str::to_uppercase))),
+    one("lower-case", (1, 1), |_, a| text(in_case(&first_text(&a[0]), str::to_lowercase))),
     one("local-name", (0, 1), |focus, a| text(name_part(focus, &a, |name| name.local.clone()))),
     one("namespace-uri", (0, 1), |focus, a| text(name_part(focus, &a, |name| name.uri.clone()))),
     one("floor", (1, 1), |_, a| rounded(&a[0], f64::floor)),
@@ -93,6 +96,12 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     one("xs:dateTime", (1, 1), |_, a| cast(&a[0], |t| Some(Item::Text(t.trim().to_owned())))),
     one("xdt:untypedAtomic", (1, 1), |_, a| cast(&a[0], |t| Some(Item::Untyped(t.to_owned())))),
 ];
+
+/// Returns the items of a sequence, which may be millions: other requests run in between.
+fn each(sequence: &Sequence) -> impl Iterator<Item = &Item> {
+    let mut pace = Pace::new();
+    sequence.iter().inspect(move |_| pace.tick())
+}
 
 fn number(n: i64) -> Result<Sequence> {
     Ok(vec![Item::Integer(n)])
@@ -153,7 +162,12 @@ fn binary(
 
 /// Returns the bytes of pairs of hexadecimal digits; `None` if there is anything else.
 fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();
+    let mut pace = Pace::new();
+    let digit = |c: char| {
+        pace.tick();
+        c.to_digit(16)
+    };
+    let digits: Option<Vec<u32>> = text.chars().map(digit).collect();
     let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
     digits.chunks_exact(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]).ok()).collect()
 }
@@ -185,6 +199,15 @@ fn rounded(argument: &Sequence, round: fn(f64) -> f64) -> Result<Sequence> {
         .collect())
 }
 
+/// Folds the case of a text: a long one in pieces, unless it has the one letter whose form depends on what follows.
+fn in_case(text: &str, fold: fn(&str) -> String) -> String {
+    if text.contains('\u{3a3}') {
+        return fold(text);
+    }
+    let folded = types::text::str_pieces(text).inspect(|_| pause()).map(fold);
+    folded.collect()
+}
+
 /// `substring(text, start[, length])`: positions are 1-based and rounded.
 fn substring(arguments: &[Sequence]) -> String {
     let source = first_text(&arguments[0]);
@@ -198,7 +221,9 @@ fn substring(arguments: &[Sequence]) -> String {
         },
     };
     let mut position = 0.0;
+    let mut pace = Pace::new();
     let wanted = |_: &char| {
+        pace.tick();
         position += 1.0;
         position >= start && position < end
     };
@@ -208,7 +233,7 @@ fn substring(arguments: &[Sequence]) -> String {
 fn distinct(sequence: &Sequence) -> Sequence {
     let mut seen: HashSet<String> = HashSet::new();
     let mut kept = Vec::new();
-    for item in sequence {
+    for item in each(sequence) {
         if seen.insert(item.text()) {
             kept.push(item.atomized());
         }
@@ -217,17 +242,16 @@ fn distinct(sequence: &Sequence) -> Sequence {
 }
 
 fn sum(sequence: &Sequence) -> Item {
-    let whole: Option<i64> = sequence.iter().try_fold(0_i64, |total, item| match item.atomized() {
+    let whole: Option<i64> = each(sequence).try_fold(0_i64, |total, item| match item.atomized() {
         Item::Integer(n) => total.checked_add(n),
         Item::Untyped(text) => total.checked_add(text.trim().parse().ok()?),
         _ => None,
     });
-    whole
-        .map_or_else(|| Item::Double(sequence.iter().filter_map(Item::number).sum()), Item::Integer)
+    whole.map_or_else(|| Item::Double(each(sequence).filter_map(Item::number).sum()), Item::Integer)
 }
 
 fn average(sequence: &Sequence) -> Sequence {
-    let numbers: Vec<f64> = sequence.iter().filter_map(Item::number).collect();
+    let numbers: Vec<f64> = each(sequence).filter_map(Item::number).collect();
     let count = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
     if count == 0 {
         return Vec::new();
@@ -237,9 +261,9 @@ fn average(sequence: &Sequence) -> Sequence {
 
 /// Returns the minimum or maximum: of numbers if all are, else of text.
 fn extreme(sequence: &Sequence, wanted: std::cmp::Ordering) -> Sequence {
-    let numeric = sequence.iter().all(|item| item.number().is_some());
+    let numeric = each(sequence).all(|item| item.number().is_some());
     let mut best: Option<Item> = None;
-    for item in sequence {
+    for item in each(sequence) {
         let item = item.atomized();
         let better = best.as_ref().is_none_or(|best| {
             let order = if numeric {

@@ -19,6 +19,8 @@ mod word;
 
 use std::sync::Arc;
 
+use sos::park::Cancel;
+use sos::sched::Pace;
 use types::value::ColumnType;
 use types::xml::{Document, NodeId, NodeKind, ROOT};
 use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
@@ -92,6 +94,7 @@ struct Work {
     node: NodeId,
     query: Arc<Query>,
     externals: Vec<Sequence>,
+    cancel: Arc<Cancel>,
 }
 
 /// Index of the argument with the variable's or column's name, for messages.
@@ -112,19 +115,20 @@ impl Work {
         };
         let node = whole(values, 1).and_then(|n| NodeId::try_from(n).ok());
         let Some(node) = node else { return Ok(None) };
+        let cancel = Arc::clone(cx.cancel());
         let cache = cache::XmlCache::of(cx.parsed());
         let query = cache.query(query, method)?;
-        let document = cache.document(instance)?;
+        let document = cache.document(instance, &cancel)?;
         let externals = values.get(EXTERNALS..).unwrap_or_default();
         let types = types.get(EXTERNALS..).unwrap_or_default();
         let externals = externals.iter().zip(types).map(|(value, ty)| from_sql(value, ty));
         let externals = externals.collect::<Result<Vec<_>>>()?;
-        Ok(Some(Self { document, node, query, externals }))
+        Ok(Some(Self { document, node, query, externals, cancel }))
     }
 
     fn evaluate(&self) -> Result<Sequence> {
         let Body::Value(expr) = &self.query.body else { return Ok(Vec::new()) };
-        let mut evaluation = Evaluation::new(&self.externals);
+        let mut evaluation = Evaluation::new(&self.externals, &self.cancel);
         let item = Some(Item::Node(Arc::clone(&self.document), self.node));
         evaluation.eval(expr, &Focus { item, position: 1, size: 1 })
     }
@@ -141,7 +145,7 @@ fn from_sql(value: &Value, ty: &ColumnType) -> Result<Sequence> {
         Value::Variant(inner) => return from_sql(&inner.0, &inner.1),
         Value::Bit(b) => vec![Item::Bool(*b)],
         Value::VarChar(_) | Value::NVarChar(_) => {
-            vec![Item::Text(value.as_text(ty.collation).unwrap_or_default())]
+            vec![Item::Text(plan::long::text(value, ty.collation).unwrap_or_default())]
         }
         _ if ty.data_type.family() == types::Family::Binary => {
             vec![Item::Base64(value.string_bytes().unwrap_or_default().to_vec())]
@@ -196,7 +200,7 @@ fn to_sql(cx: &Context<'_>, text: &str, ty: &ColumnType) -> Result<Value> {
         let from = of(DataType::VarBinary(Length::Max));
         return types::convert(&Value::VarBinary(bytes), &from, ty, 0, Mode::Explicit, &options);
     }
-    let source = Value::nvarchar(text);
+    let source = plan::long::nvarchar(text);
     let plain = types::convert(&source, &from, ty, 0, Mode::Explicit, &options);
     if plain.is_err() && ty.data_type.family() == types::Family::DateTime {
         let zoned = types::convert(&source, &from, ty, STYLE_ZONED, Mode::Explicit, &options);
@@ -210,8 +214,10 @@ fn eval_query(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result
         return Ok(Value::Null);
     };
     let mut out = String::new();
-    let mut after_value = false;
+    let (mut after_value, mut pace) = (false, Pace::new());
     for item in work.evaluate()? {
+        // Each is written on its own, and most are short.
+        pace.tick();
         let is_value = !matches!(item, Item::Node(..));
         match item {
             Item::Node(document, node) => {
@@ -224,12 +230,12 @@ fn eval_query(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result
                 if after_value {
                     out.push(' ');
                 }
-                types::xml::escape_text(&value.text(), &mut out);
+                types::xml::escape_text_pausing(&value.text(), &mut out, PAUSE);
             }
         }
         after_value = is_value;
     }
-    Ok(Value::nvarchar(&out))
+    Ok(plan::long::nvarchar(&out))
 }
 
 fn eval_exist(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
@@ -248,11 +254,11 @@ fn eval_modify(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
         return Ok(Value::Null);
     };
     let Body::Change(change) = &work.query.body else { return Err(Msg::XmlNotDml.into()) };
-    let mut evaluation = Evaluation::new(&work.externals);
+    let mut evaluation = Evaluation::new(&work.externals, &work.cancel);
     let changed = change::apply(change, &work.document, &mut evaluation)?;
     let mut out = String::new();
     changed.write_pausing(ROOT, &mut out, PAUSE);
-    Ok(Value::nvarchar(&out))
+    Ok(plan::long::nvarchar(&out))
 }
 
 /// Returns the rows of `nodes()`: the instance and the number of a node in it.
@@ -260,8 +266,9 @@ fn nodes(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
     // Types matter only for text of other collations, and these arguments are `nvarchar`.
     let types = vec![of(DataType::NVarChar(Length::Max)); values.len()];
     let Some(work) = Work::new(cx, "nodes", &types, values)? else { return Ok(Vec::new()) };
-    let mut rows = Vec::new();
+    let (mut rows, mut pace) = (Vec::new(), Pace::new());
     for item in work.evaluate()? {
+        pace.tick();
         match item {
             Item::Node(document, node) if Arc::ptr_eq(&document, &work.document) => {
                 let number = i32::try_from(node).map_err(|_| Msg::InternalError)?;

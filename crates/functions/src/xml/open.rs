@@ -20,6 +20,8 @@ use crate::{Collating, TableFunction, made};
 use plan::expr::Expr;
 use plan::function::Context;
 use plan::long::Growing;
+use plan::stop::is_about_resources;
+use sos::park::Cancel;
 use sos::sched::Pace;
 
 /// Internal name of OPENXML with a WITH clause; no text can name it.
@@ -107,6 +109,7 @@ struct Opened {
     prepared: Arc<Prepared>,
     nodes: Vec<NodeId>,
     flags: i64,
+    cancel: Arc<Cancel>,
 }
 
 fn open(cx: &Context<'_>, values: &[Value]) -> Result<Opened> {
@@ -116,9 +119,10 @@ fn open(cx: &Context<'_>, values: &[Value]) -> Result<Opened> {
         return Err(Error::from(Msg::PreparedNotFound(handle)).with_state(5));
     };
     let pattern = text_of(values, 1);
-    let nodes = prepared.find(&pattern, ROOT)?;
+    let cancel = Arc::clone(cx.cancel());
+    let nodes = prepared.find(&pattern, ROOT, &cancel)?;
     let flags = whole(values, 2).unwrap_or(0);
-    Ok(Opened { prepared, nodes, flags })
+    Ok(Opened { prepared, nodes, flags, cancel })
 }
 
 fn text_of(values: &[Value], place: usize) -> String {
@@ -128,15 +132,21 @@ fn text_of(values: &[Value], place: usize) -> String {
 
 impl Prepared {
     /// Returns the nodes that match a pattern from a node on, in document order.
-    fn find(&self, pattern: &str, from: NodeId) -> Result<Vec<NodeId>> {
+    ///
+    /// # Errors
+    /// 6603 for a pattern that is wrong; 701, and an error that stops the statement if `cancel` is set in that time.
+    fn find(&self, pattern: &str, from: NodeId, cancel: &Cancel) -> Result<Vec<NodeId>> {
         let declared = self.namespaces.iter();
         let prolog: String = declared
             .map(|(prefix, uri)| format!("declare namespace {prefix}=\"{uri}\"; "))
             .collect();
-        let wrong = |error: Error| Error::from(Msg::XmlPatternWrong(&error.message));
+        let wrong = |error: Error| match is_about_resources(&error) {
+            true => error,
+            false => Error::from(Msg::XmlPatternWrong(&error.message)),
+        };
         let query = parse(&format!("{prolog}{pattern}"), "nodes").map_err(wrong)?;
         let Body::Value(expr) = &query.body else { return Ok(Vec::new()) };
-        let mut evaluation = Evaluation::new(&[]);
+        let mut evaluation = Evaluation::new(&[], cancel);
         let item = Some(Item::Node(Arc::clone(&self.document), from));
         let found = evaluation.eval(expr, &Focus { item, position: 1, size: 1 }).map_err(wrong)?;
         let node = |item: Item| match item {
@@ -182,20 +192,22 @@ fn value_of(opened: &Opened, node: NodeId, column: &[Value], numbers: &Numbers) 
     if let Some(property) = last.strip_prefix("@mp:") {
         let of = match path {
             "" => Some(node),
-            path => prepared.find(path, node)?.first().copied(),
+            path => prepared.find(path, node, &opened.cancel)?.first().copied(),
         };
         return of.map_or(Ok(Value::Null), |of| property_of(opened, of, property, numbers));
     }
     let found = match pattern.as_str() {
         "" => prepared.by_name(node, &name, opened.flags),
-        pattern => prepared.find(pattern, node)?.first().copied(),
+        pattern => prepared.find(pattern, node, &opened.cancel)?.first().copied(),
     };
     let Some(found) = found else { return Ok(Value::Null) };
     let wants_xml = whole(column, 2) == Some(1);
-    Ok(Value::nvarchar(&match wants_xml && prepared.document.kind(found) == NodeKind::Element {
-        true => written(&prepared.document, found),
-        false => prepared.document.string_value(found),
-    }))
+    Ok(plan::long::nvarchar(
+        &match wants_xml && prepared.document.kind(found) == NodeKind::Element {
+            true => written(&prepared.document, found),
+            false => prepared.document.string_value(found),
+        },
+    ))
 }
 
 fn written(document: &Document, node: NodeId) -> String {
@@ -227,7 +239,7 @@ fn property_of(opened: &Opened, node: NodeId, property: &str, numbers: &Numbers)
         "xmltext" if opened.flags & NO_OVERFLOW != 0 => {
             return Err(Msg::NotSupported("@mp:xmltext of OPENXML with flag 8").into());
         }
-        "xmltext" => Some(Value::nvarchar(&written(document, node))),
+        "xmltext" => Some(plan::long::nvarchar(&written(document, node))),
         _ => return Err(Msg::XmlPatternWrong(&format!("@mp:{property}")).into()),
     };
     Ok(value.unwrap_or(Value::Null))

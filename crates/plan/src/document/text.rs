@@ -146,7 +146,9 @@ fn is_moment(value: &Value) -> bool {
 pub fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    let mut pace = Pace::new();
     for chunk in bytes.chunks(3) {
+        pace.tick();
         let word =
             chunk.iter().fold(0_u32, |w, b| w << 8 | u32::from(*b)) << (8 * (3 - chunk.len()));
         for place in 0..4 {
@@ -160,8 +162,9 @@ pub fn base64(bytes: &[u8]) -> String {
 /// Decodes a base 64 text; `None` if it is invalid.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut word, mut bits) = (0_u32, 0);
+    let (mut word, mut bits, mut pace) = (0_u32, 0, Pace::new());
     for byte in text.trim_end_matches('=').bytes().filter(|b| !b.is_ascii_whitespace()) {
+        pace.tick();
         let digit = match byte {
             b'A'..=b'Z' => byte - b'A',
             b'a'..=b'z' => byte - b'a' + 26,

@@ -328,6 +328,19 @@ pub(crate) fn suspend() -> Suspended {
     })
 }
 
+/// Takes the worker out of the epoch while it offers its scheduler to others at the end of a quantum, unless its request
+/// holds a pin. Otherwise a request that neither ends nor waits would hold back, for good, what is to be freed and who waits
+/// for pins: a checkpoint, a change of a definition, the first row lock of a table.
+pub(crate) fn step_aside() -> Suspended {
+    LOCAL.with(|local| {
+        let offline = local.depth.get() == 1 && local.serving.get();
+        if offline {
+            DOMAIN.offline(&local.slot);
+        }
+        Suspended { offline }
+    })
+}
+
 impl Drop for Suspended {
     fn drop(&mut self) {
         if self.offline {

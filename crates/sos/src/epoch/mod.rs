@@ -1,7 +1,8 @@
 //! Epoch-based memory reclamation: an unlinked item is freed once no thread can still see it.
 //!
 //! A worker passes a quiescent point between two requests, which costs one load, and one store to
-//! its own line when the epoch has moved on. Inside, [`pin`] is a thread-local increment; it proves
+//! its own line when the epoch has moved on. At the end of a quantum it passes one in the midst of a
+//! request, if that holds no [`Pin`]. Inside, [`pin`] is a thread-local increment; it proves
 //! that pointers read under it stay valid. Threads that are no workers may pin too: they then take
 //! part for the length of the outermost pin. A worker that waits while its request holds a [`Pin`]
 //! holds back reclamation until the wait is over; without a pin it does not.
@@ -21,6 +22,6 @@ pub use domain::{Domain, Epoch, EpochOrders, Slot};
 #[cfg(not(any(loom, shuttle)))]
 pub use local::{Pin, breathe, collect, pending, pin, retire, retire_box, synchronize};
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use local::{Suspended, enter, leave, quiescent, suspend};
+pub(crate) use local::{Suspended, enter, leave, quiescent, step_aside, suspend};
 #[cfg(not(any(loom, shuttle)))]
 pub use snapshot::Snapshot;

@@ -29,6 +29,8 @@ mod extent;
 #[cfg(not(any(loom, shuttle)))]
 mod heap;
 #[cfg(not(any(loom, shuttle)))]
+mod joined;
+#[cfg(not(any(loom, shuttle)))]
 mod pool;
 mod relief;
 mod slices;
@@ -67,6 +69,8 @@ pub use collector::{
 };
 #[cfg(not(any(loom, shuttle)))]
 pub use extent::Extent;
+#[cfg(not(any(loom, shuttle)))]
+pub use joined::joined;
 #[cfg(not(any(loom, shuttle)))]
 pub use space::{MemoryModel, model, populated_bytes, set_model};
 #[cfg(not(any(loom, shuttle)))]

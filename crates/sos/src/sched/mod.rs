@@ -62,9 +62,9 @@ pub use machine::{Affinity, Machine, MachineConfig, SchedulerRow, StopOutcome};
 pub(crate) use scheduler::current_worker;
 #[cfg(not(any(loom, shuttle)))]
 pub use scheduler::{
-    Connection, Interrupt, Next, Pace, QUANTUM, Ready, RoundEnd, SchedulerCounts, Task, TaskWaker,
-    check_quantum_soon, current_scheduler, put_off_to_round_end, send_at_round_end, take_unsent,
-    yield_if_quantum_due,
+    BytePace, Connection, Interrupt, Next, Pace, QUANTUM, Ready, RoundEnd, SchedulerCounts, Task,
+    TaskWaker, check_quantum_soon, current_scheduler, put_off_to_round_end, send_at_round_end,
+    take_unsent, yield_if_quantum_due,
 };
 #[cfg(not(any(loom, shuttle)))]
 pub use stall_detection::{Stall, StallKind};

@@ -15,12 +15,13 @@ mod double_byte;
 mod family;
 mod kana;
 mod like;
+mod long_order;
 mod order;
 mod tailoring;
 mod weights;
 
 pub use code_page::CodePage;
-pub use like::LikePattern;
+pub use like::{LikePattern, PATTERN_BYTES_MAX, check_pattern};
 
 use crate::{DataType, Msg, Result};
 use family::{BASES, Base, Kind};

@@ -14,7 +14,7 @@ use super::weights::{
 };
 
 /// The byte that ends a key.
-const END: u8 = 0x00;
+pub(super) const END: u8 = 0x00;
 /// Separates the levels of a key; also the escape byte of binary keys.
 const LEVEL: u8 = 0x01;
 
@@ -193,8 +193,19 @@ impl Collation {
 
     /// Appends a key by the elements of each character: the way of all strings, for tests too.
     pub(super) fn push_general_key(self, value: &[u8], encoding: Encoding, out: &mut Vec<u8>) {
+        self.push_counted_key(value, encoding, out, || true);
+    }
+
+    /// As [`Self::push_general_key`]; `go_on` is asked at each element.
+    pub(super) fn push_counted_key(
+        self,
+        value: &[u8],
+        encoding: Encoding,
+        out: &mut Vec<u8>,
+        go_on: impl Fn() -> bool + Copy,
+    ) {
         let rules = Rules::of(self, encoding);
-        let elements = self.elements(value, encoding, &rules);
+        let elements = self.elements(value, encoding, &rules).take_while(move |_| go_on());
         let mut seen = Seen::default();
         let mut letters = elements.clone();
         while let Some(letter) = seen.next_letter(&mut letters) {
@@ -212,15 +223,27 @@ impl Collation {
             push_level(elements.filter(|e| e.primary != 0).map(|e| e.tertiary), out);
             levels = 2;
         }
-        let characters = Characters::of(value, encoding, self);
+        let characters = Characters::of(value, encoding, self).take_while(move |_| go_on());
         push_word_marks(word_marks(characters, &rules), levels, out);
         out.push(END);
     }
 
     pub(super) fn compare_general(self, left: &[u8], right: &[u8], encoding: Encoding) -> Ordering {
+        self.compare_counted(left, right, encoding, || true)
+    }
+
+    /// As [`Self::compare_general`]; `go_on` is asked at each element.
+    pub(super) fn compare_counted(
+        self,
+        left: &[u8],
+        right: &[u8],
+        encoding: Encoding,
+        go_on: impl Fn() -> bool + Copy,
+    ) -> Ordering {
         let rules = Rules::of(self, encoding);
-        let a = self.elements(left, encoding, &rules);
-        let b = self.elements(right, encoding, &rules);
+        let counted = move |_: &Element| go_on();
+        let a = self.elements(left, encoding, &rules).take_while(counted);
+        let b = self.elements(right, encoding, &rules).take_while(counted);
         let mut seen = Seen::default();
         let (mut rest_a, mut rest_b) = (a.clone(), b.clone());
         loop {
@@ -243,7 +266,9 @@ impl Collation {
             });
         }
         order.then_with(|| {
-            let marks = |value| word_marks(Characters::of(value, encoding, self), &rules);
+            let characters = |value| Characters::of(value, encoding, self);
+            let counted = move |_: &u32| go_on();
+            let marks = |value| word_marks(characters(value).take_while(counted), &rules);
             marks(left).cmp(marks(right))
         })
     }
@@ -262,7 +287,7 @@ struct Seen {
 
 impl Seen {
     /// Returns the next letter, and notes the weights of it and of the marks before it.
-    fn next_letter(&mut self, elements: &mut Elements<'_>) -> Option<Element> {
+    fn next_letter(&mut self, elements: &mut impl Iterator<Item = Element>) -> Option<Element> {
         for element in elements {
             self.secondary |= element.secondary != PLAIN;
             if element.primary != 0 {
@@ -275,7 +300,7 @@ impl Seen {
 }
 
 /// Returns hyphens and apostrophes: the number of other characters before each, and its weight.
-fn word_marks(
+pub(super) fn word_marks(
     characters: impl Iterator<Item = u32>,
     rules: &Rules,
 ) -> impl Iterator<Item = (u32, u8)> {
@@ -302,7 +327,7 @@ fn is_equal_but_for_blanks(left: &[u8], right: &[u8]) -> bool {
 }
 
 /// Compares while all characters but word marks are ASCII; `None` if that does not decide.
-fn compare_ascii(
+pub(super) fn compare_ascii(
     left: impl Iterator<Item = u32> + Clone,
     right: impl Iterator<Item = u32> + Clone,
     rules: &Rules,
@@ -347,15 +372,15 @@ fn ascii_weight(code: u32, rules: &Rules) -> Option<u8> {
 }
 
 /// What an ASCII string has beside lower-case letters.
-struct Ascii {
-    has_upper_case: bool,
-    has_word_marks: bool,
+pub(super) struct Ascii {
+    pub(super) has_upper_case: bool,
+    pub(super) has_word_marks: bool,
 }
 
 /// Appends the primary weights of a string if it is all ASCII, and returns what it has; appends
 /// nothing to any other. One pass and one reservation of memory, since most of the cost of a key is
 /// here; a second pass leaves word marks out.
-fn push_ascii_weights<const UNIT: usize>(
+pub(super) fn push_ascii_weights<const UNIT: usize>(
     units: &[[u8; UNIT]],
     rules: &Rules,
     out: &mut Vec<u8>,
@@ -384,7 +409,7 @@ fn push_ascii_weights<const UNIT: usize>(
 }
 
 /// Appends the case level of an ASCII string that has a letter in upper case.
-fn push_ascii_case(characters: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
+pub(super) fn push_ascii_case(characters: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
     let weights = characters.map(|c| PLAIN + u8::from(matches!(c, 0x41..=0x5A)));
     out.push(LEVEL);
     push_level(weights, out);
@@ -407,7 +432,11 @@ fn push_level(weights: impl Iterator<Item = u8>, out: &mut Vec<u8>) -> bool {
 }
 
 /// Appends the last level of a key if there are word marks; `levels` are there before it.
-fn push_word_marks(marks: impl Iterator<Item = (u32, u8)>, levels: usize, out: &mut Vec<u8>) {
+pub(super) fn push_word_marks(
+    marks: impl Iterator<Item = (u32, u8)>,
+    levels: usize,
+    out: &mut Vec<u8>,
+) {
     let mut marks = marks.peekable();
     if marks.peek().is_some() {
         out.extend((levels..3).map(|_| LEVEL));
@@ -433,7 +462,7 @@ fn primary_len(key: &[u8]) -> usize {
 
 /// Appends UTF-16LE as one byte per unit, four units at a time. Appends nothing and returns `false`
 /// if a unit is not ASCII or needs an escape.
-fn push_plain_ascii(value: &[u8], out: &mut Vec<u8>) -> bool {
+pub(super) fn push_plain_ascii(value: &[u8], out: &mut Vec<u8>) -> bool {
     let start = out.len();
     out.resize(start + value.len() / 2, 0);
     let (fours, rest) = value.as_chunks::<8>();
@@ -462,7 +491,7 @@ fn push_plain_ascii(value: &[u8], out: &mut Vec<u8>) -> bool {
 }
 
 /// Appends a byte of a binary key, keeping 0 free for the end.
-fn push_escaped(byte: u8, out: &mut Vec<u8>) {
+pub(super) fn push_escaped(byte: u8, out: &mut Vec<u8>) {
     match byte {
         0 | 1 => out.extend_from_slice(&[LEVEL, byte + 1]),
         _ => out.push(byte),
@@ -472,7 +501,7 @@ fn push_escaped(byte: u8, out: &mut Vec<u8>) {
 /// Appends a UTF-16 unit of a binary key in one to three bytes that order as the unit (UTF-8's way
 /// of writing numbers, surrogates included).
 #[expect(clippy::cast_possible_truncation, reason = "each part is masked to its bits")]
-fn push_unit(unit: u16, out: &mut Vec<u8>) {
+pub(super) fn push_unit(unit: u16, out: &mut Vec<u8>) {
     match unit {
         0..0x80 => push_escaped(unit as u8, out),
         0x80..0x800 => {
@@ -491,12 +520,12 @@ fn is_ascii(value: &[u8]) -> bool {
     units(value).all(|unit| unit < 0x80)
 }
 
-fn units(value: &[u8]) -> impl Iterator<Item = u16> + Clone + '_ {
+pub(super) fn units(value: &[u8]) -> impl Iterator<Item = u16> + Clone + '_ {
     value.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
 }
 
 /// Cuts trailing blanks off UTF-16LE.
-fn trim_units(value: &[u8]) -> &[u8] {
+pub(super) fn trim_units(value: &[u8]) -> &[u8] {
     let mut value = value;
     while let Some(rest) = value.strip_suffix(b" \0") {
         value = rest;
@@ -504,7 +533,7 @@ fn trim_units(value: &[u8]) -> &[u8] {
     value
 }
 
-trait TrimBlanks {
+pub(super) trait TrimBlanks {
     fn trim_suffix_blanks(&self) -> &Self;
 }
 

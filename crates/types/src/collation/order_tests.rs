@@ -21,6 +21,21 @@ fn compare_varchar(collation: &str, left: &str, right: &str) -> Ordering {
 }
 
 #[test]
+fn characters_behind_a_ligature_are_compared_once_each() {
+    let collation = Collation::by_name("Latin1_General_100_CI_AS").unwrap();
+    for count in [254, 255, 256, 257, 600] {
+        let plain = "a".repeat(count);
+        let utf16 = |text: String| crate::text::to_utf16(&text);
+        let (one, two) = (utf16(format!("\u{df}{plain}")), utf16(format!("ss{plain}")));
+        assert_eq!(collation.compare_nvarchar(&one, &two), Ordering::Equal, "{count}");
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        collation.sort_key_nvarchar(&one, &mut a);
+        collation.sort_key_nvarchar(&two, &mut b);
+        assert_eq!(a, b, "{count}");
+    }
+}
+
+#[test]
 fn sensitivities_decide_what_is_equal() {
     for (collation, case, accent) in [
         ("SQL_Latin1_General_CP1_CI_AS", Equal, Less),

@@ -385,9 +385,10 @@ impl Expansion {
 impl Iterator for Expansion {
     type Item = Element;
     fn next(&mut self) -> Option<Element> {
-        let element = self.elements().get(usize::from(self.next)).copied();
+        // The place stays at the end: this is asked before each of the characters that follow, which may be many.
+        let element = self.elements().get(usize::from(self.next)).copied()?;
         self.next += 1;
-        element
+        Some(element)
     }
 }
 

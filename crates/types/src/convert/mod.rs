@@ -16,7 +16,7 @@ mod xml;
 
 pub use rules::check;
 
-pub use crate::pause::{Pause, Steps};
+pub use crate::pause::{Pause, Steps, Watched};
 use crate::{ColumnType, DataType, Decimal, Error, Family, Language, Length, Msg, Result, Value};
 
 /// Why a value is converted: decides what is allowed and how a failure is reported.
@@ -238,7 +238,7 @@ impl Context<'_> {
 
     /// Returns the text of a string value.
     fn source_text(&self, value: &Value) -> String {
-        value.as_text(self.from.collation).unwrap_or_default()
+        value.as_text_pausing(self.from.collation, self.options.pause).unwrap_or_default()
     }
 
     /// Returns the name of the source type as messages have it.

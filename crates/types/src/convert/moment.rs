@@ -4,12 +4,19 @@ use super::{Context, DateFormat};
 use crate::date::{self, DATETIME_TICKS_PER_DAY, Moment, ParseError};
 use crate::{DataType, Error, Msg, Result, Value};
 
+/// Bytes of a text, without the blanks around it, that may be a date or time.
+const TEXT_BYTES_MAX: usize = 8_000;
+
 impl Context<'_> {
     /// Converts to a date or time type.
     pub(super) fn to_moment(self, value: &Value) -> Result<Value> {
         let moment = match value {
             Value::VarChar(_) | Value::NVarChar(_) => {
                 let text = self.source_text(value);
+                // No date is nearly as long; the words of a text of megabytes would take many times its memory.
+                if text.trim().len() > TEXT_BYTES_MAX {
+                    return Err(self.bad_text(ParseError::Syntax));
+                }
                 date::parse(&text, &self.to.data_type, self.order(), self.options.language)
                     .map_err(|e| self.bad_text(e))?
             }

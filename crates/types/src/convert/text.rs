@@ -27,8 +27,10 @@ impl Context<'_> {
             }
             Value::VarChar(bytes) if bytes.is_ascii() => bytes.clone(),
             Value::VarChar(bytes) => {
-                let text = text::from_code_page(bytes, self.from.collation);
-                text::to_code_page(&text, to)
+                let from = self.from.collation;
+                self.in_pieces(bytes, Width::of_bytes(from), |piece| {
+                    text::to_code_page(&text::from_code_page(piece, from), to)
+                })
             }
             Value::NVarChar(units) => {
                 self.in_pieces(units, Width::Pairs, |piece| text::utf16_to_code_page(piece, to))

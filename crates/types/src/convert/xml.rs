@@ -1,6 +1,6 @@
 //! Converts to `xml`: parses the text and writes it back in canonical form.
 
-use super::Context;
+use super::{Context, Pause};
 use crate::xml::{self, Encoding, ROOT, Whitespace};
 use crate::{Msg, Result, Value, text};
 
@@ -8,6 +8,9 @@ use crate::{Msg, Result, Value, text};
 const STYLE_PRESERVE: i32 = 1;
 /// CONVERT's style bit that allows a document type definition.
 const STYLE_DTD: i32 = 2;
+
+/// Bytes at the start of a text in which its XML declaration ends.
+const DECLARATION_BYTES_MAX: usize = 1_024;
 
 impl Context<'_> {
     /// Converts a string or binary to `xml`.
@@ -18,7 +21,7 @@ impl Context<'_> {
         let (source, encoding) = match value {
             Value::NVarChar(_) => (self.source_text(value), Encoding::Wide),
             Value::VarChar(bytes) => (self.narrow_text(bytes, value), Encoding::Narrow),
-            Value::VarBinary(bytes) => binary_text(bytes),
+            Value::VarBinary(bytes) => binary_text(bytes, self.options.pause),
             _ => return Err(self.clash()),
         };
         let whitespace =
@@ -30,16 +33,19 @@ impl Context<'_> {
         })?;
         let mut out = String::with_capacity(source.len());
         document.write_pausing(ROOT, &mut out, pause);
-        Ok(Value::NVarChar(text::to_utf16(&out)))
+        Ok(Value::NVarChar(text::to_utf16_pausing(&out, pause)))
     }
 
     /// Decodes bytes of a code page, or of UTF-8 if the XML declaration says so.
     fn narrow_text(&self, bytes: &[u8], value: &Value) -> String {
         let declared = bytes.starts_with(b"<?xml")
-            && bytes.split(|b| *b == b'>').next().is_some_and(|head| {
-                let head = head.to_ascii_lowercase();
-                head.windows(5).any(|w| w == b"utf-8")
-            });
+            && bytes[..bytes.len().min(DECLARATION_BYTES_MAX)]
+                .split(|b| *b == b'>')
+                .next()
+                .is_some_and(|head| {
+                    let head = head.to_ascii_lowercase();
+                    head.windows(5).any(|w| w == b"utf-8")
+                });
         match std::str::from_utf8(bytes) {
             Ok(utf8) if declared => utf8.to_owned(),
             _ => self.source_text(value),
@@ -48,10 +54,10 @@ impl Context<'_> {
 }
 
 /// Decodes binary: UTF-16 if it starts with a byte order mark, else UTF-8.
-fn binary_text(bytes: &[u8]) -> (String, Encoding) {
+fn binary_text(bytes: &[u8], pause: Pause) -> (String, Encoding) {
     match bytes {
-        [0xff, 0xfe, rest @ ..] => (text::from_utf16(rest), Encoding::Wide),
-        [b'<', 0, ..] => (text::from_utf16(bytes), Encoding::Wide),
+        [0xff, 0xfe, rest @ ..] => (text::from_utf16_pausing(rest, pause), Encoding::Wide),
+        [b'<', 0, ..] => (text::from_utf16_pausing(bytes, pause), Encoding::Wide),
         _ => (String::from_utf8_lossy(bytes).into_owned(), Encoding::Narrow),
     }
 }

@@ -9,7 +9,9 @@
 
 use std::cmp::Ordering;
 
+use crate::pause::Watched;
 use crate::row::{RowText, RowView};
+use crate::text::PIECE_BYTES;
 use crate::value::ColumnType;
 use crate::{Collation, Decimal, Value, compare};
 
@@ -45,6 +47,35 @@ pub fn encode_key(values: &[Value], parts: &[KeyPart], out: &mut Vec<u8>) {
 pub fn encode_value(value: &Value, part: KeyPart, out: &mut Vec<u8>) {
     let start = out.len();
     push_value(value, part.collation, out);
+    turn(start, part, out);
+}
+
+/// As [`encode_value`], for long strings and binary values: pauses, and ends early where the key is no longer wanted.
+pub fn encode_value_watched(
+    value: &Value,
+    part: KeyPart,
+    out: &mut Vec<u8>,
+    watched: &Watched<'_>,
+) {
+    let start = out.len();
+    match value {
+        Value::VarChar(bytes) => {
+            out.push(NOT_NULL);
+            part.collation.sort_key_varchar_watched(bytes, out, watched);
+        }
+        Value::NVarChar(units) => {
+            out.push(NOT_NULL);
+            part.collation.sort_key_nvarchar_watched(units, out, watched);
+        }
+        Value::VarBinary(bytes) => {
+            out.push(NOT_NULL);
+            let bytes = compare::trim_zeros(bytes);
+            let pieces = bytes.chunks(PIECE_BYTES).take_while(|_| watched.piece());
+            pieces.for_each(|piece| push_escaped(piece, out));
+            out.push(0);
+        }
+        _ => push_value(value, part.collation, out),
+    }
     turn(start, part, out);
 }
 
@@ -180,13 +211,18 @@ fn push_float(v: f64, out: &mut Vec<u8>) {
 
 /// Appends binary with trailing zeros cut, which do not count in comparison.
 pub fn push_binary(bytes: &[u8], out: &mut Vec<u8>) {
-    for byte in compare::trim_zeros(bytes).iter().copied() {
+    push_escaped(compare::trim_zeros(bytes), out);
+    out.push(0);
+}
+
+/// Appends bytes of a binary key, which keeps 0 free for the end.
+fn push_escaped(bytes: &[u8], out: &mut Vec<u8>) {
+    for byte in bytes.iter().copied() {
         match byte {
             0 | 1 => out.extend_from_slice(&[1, byte + 1]),
             _ => out.push(byte),
         }
     }
-    out.push(0);
 }
 
 /// Appends a `sql_variant`: its family first, then the value as that family compares.

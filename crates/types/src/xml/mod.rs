@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 pub use build::Builder;
 pub use parse::{Encoding, Whitespace, parse, parse_paced};
-pub use write::{escape_attribute, escape_text};
+pub use write::{escape_attribute, escape_text, escape_text_pausing};
 
 /// Deepest nesting of elements in an instance.
 pub const DEPTH_MAX: usize = 128;

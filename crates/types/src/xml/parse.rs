@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Builder, DEPTH_MAX, Document, QName, XML_URI};
+use crate::text::{PIECE_BYTES, str_pieces};
 use crate::{Error, Msg, Result};
 
 /// The kind of string that the text came from; the encoding in its XML declaration must agree with
@@ -35,8 +36,8 @@ pub fn parse(text: &str, encoding: Encoding, whitespace: Whitespace) -> Result<D
     parse_paced(text, encoding, whitespace, |_| Ok(()))
 }
 
-/// As [`parse`]; calls `pace` at each tag and text with the bytes of memory that the document takes so
-/// far, so that the caller can let others run and stop where memory is short.
+/// As [`parse`]; calls `pace` at each tag and text, and at each piece of a long one, with the bytes of memory that the
+/// document takes so far, so that the caller can let others run and stop where memory is short.
 ///
 /// # Errors
 /// As [`parse`], and those of `pace`.
@@ -44,7 +45,7 @@ pub fn parse_paced(
     text: &str,
     encoding: Encoding,
     whitespace: Whitespace,
-    mut pace: impl FnMut(usize) -> Result<()>,
+    pace: impl FnMut(usize) -> Result<()>,
 ) -> Result<Document> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut parser = Parser {
@@ -56,16 +57,17 @@ pub fn parse_paced(
         whitespace,
         pending: String::new(),
         keep: false,
+        pace,
     };
     parser.declaration(encoding)?;
     while parser.at < text.len() {
-        pace(parser.builder.bytes())?;
+        parser.pause()?;
         parser.item()?;
     }
     if !parser.open.is_empty() {
         return Err(parser.unexpected_end());
     }
-    parser.flush_text();
+    parser.flush_text()?;
     Ok(parser.builder.finish())
 }
 
@@ -78,7 +80,7 @@ struct Open<'t> {
     preserve: bool,
 }
 
-struct Parser<'t> {
+struct Parser<'t, P> {
     text: &'t str,
     at: usize,
     builder: Builder,
@@ -89,6 +91,8 @@ struct Parser<'t> {
     pending: String,
     /// Whether the pending text holds more than white space as written: a reference or CDATA.
     keep: bool,
+    /// What is called with the memory of the document so far.
+    pace: P,
 }
 
 /// Attributes of a tag that are compared one by one.
@@ -127,7 +131,11 @@ impl<'t> Scope<'t> {
 /// A fault: makes its message from line and character.
 type Fault = fn(i64, i64) -> Msg<'static>;
 
-impl<'t> Parser<'t> {
+impl<'t, P: FnMut(usize) -> Result<()>> Parser<'t, P> {
+    fn pause(&mut self) -> Result<()> {
+        (self.pace)(self.builder.bytes())
+    }
+
     fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }
@@ -143,8 +151,11 @@ impl<'t> Parser<'t> {
     /// Makes an error for the character at a byte position.
     fn fault_at(&self, at: usize, fault: Fault) -> Error {
         let before = &self.text[..at.min(self.text.len())];
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().encode_utf16().count() + 1;
+        // Bytes are counted, not characters: the text before may be long.
+        let count = |text: &str, is: fn(u8) -> bool| text.bytes().filter(|b| is(*b)).count();
+        let line = count(before, |byte| byte == b'\n') + 1;
+        let last = before.rsplit('\n').next().unwrap_or_default();
+        let column = count(last, |byte| byte & 0xC0 != 0x80) + count(last, |byte| byte >= 0xF0) + 1;
         let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
         fault(number(line), number(column)).into()
     }
@@ -167,10 +178,58 @@ impl<'t> Parser<'t> {
         found
     }
 
-    fn skip_space(&mut self) -> bool {
-        let before = self.at;
-        self.at += self.rest().len() - self.rest().trim_start_matches(is_space).len();
-        self.at > before
+    fn skip_space(&mut self) -> Result<bool> {
+        let spaces = self.span(is_space)?;
+        self.at += spaces;
+        Ok(spaces > 0)
+    }
+
+    /// Returns the bytes of the characters of a kind that come next.
+    fn span(&mut self, is: impl Fn(char) -> bool) -> Result<usize> {
+        let mut bytes = 0;
+        for piece in str_pieces(self.rest()) {
+            match piece.find(|c| !is(c)) {
+                Some(end) => return Ok(bytes + end),
+                None => bytes += piece.len(),
+            }
+            self.pause()?;
+        }
+        Ok(bytes)
+    }
+
+    /// Returns where a mark of ASCII is first in the rest.
+    fn find(&mut self, mark: &str) -> Result<Option<usize>> {
+        let (rest, mut from) = (self.rest(), 0);
+        for piece in str_pieces(rest) {
+            // A mark may begin in a piece and end behind it.
+            let to = rest.ceil_char_boundary(from + piece.len() + mark.len());
+            if let Some(place) = rest[from..to].find(mark) {
+                return Ok(Some(from + place));
+            }
+            from += piece.len();
+            self.pause()?;
+        }
+        Ok(None)
+    }
+
+    /// Returns the text up to one of the marks, or a piece of a longer one. A piece does not end within a line end, nor
+    /// within `]]>`.
+    fn text_before(&self, marks: &[char]) -> &'t str {
+        let rest = self.rest();
+        let piece = &rest[..rest.floor_char_boundary(PIECE_BYTES)];
+        if let Some(end) = piece.find(marks) {
+            return &rest[..end];
+        }
+        let may_go_on = |c| matches!(c, '\r' | ']');
+        let settled = piece.trim_end_matches(may_go_on);
+        if piece.len() == rest.len() || settled.len() == piece.len() {
+            return piece;
+        }
+        if !settled.is_empty() {
+            return settled;
+        }
+        let end = rest.find(|c| !may_go_on(c)).unwrap_or(rest.len());
+        &rest[..end + usize::from(rest[end..].starts_with(['\n', '>']))]
     }
 
     /// Reads `<?xml version=".." encoding=".."?>`.
@@ -209,7 +268,7 @@ impl<'t> Parser<'t> {
             return self.character_data();
         }
         if self.eat("<![CDATA[") {
-            let Some(end) = self.rest().find("]]>") else { return Err(self.unexpected_end()) };
+            let Some(end) = self.find("]]>")? else { return Err(self.unexpected_end()) };
             let data = &self.rest()[..end];
             self.check_characters(data)?;
             self.pending.push_str(&normal_lines(data));
@@ -233,14 +292,14 @@ impl<'t> Parser<'t> {
     }
 
     fn comment(&mut self) -> Result<()> {
-        let Some(end) = self.rest().find("--") else { return Err(self.unexpected_end()) };
+        let Some(end) = self.find("--")? else { return Err(self.unexpected_end()) };
         let text = &self.rest()[..end];
         self.check_characters(text)?;
         self.at += end + 2;
         if !self.eat(">") {
             return self.expected(Msg::XmlCommentSyntax);
         }
-        self.flush_text();
+        self.flush_text()?;
         self.builder.comment(&normal_lines(text));
         Ok(())
     }
@@ -251,29 +310,27 @@ impl<'t> Parser<'t> {
         if target.eq_ignore_ascii_case("xml") {
             return Err(self.fault_at(start + 3, Msg::XmlDeclarationPlace));
         }
-        let spaced = self.skip_space();
-        let Some(end) = self.rest().find("?>") else { return Err(self.unexpected_end()) };
+        let spaced = self.skip_space()?;
+        let Some(end) = self.find("?>")? else { return Err(self.unexpected_end()) };
         if end > 0 && !spaced {
             return Err(self.fault(Msg::XmlSpaceExpected));
         }
         let value = &self.rest()[..end];
         self.check_characters(value)?;
         self.at += end + 2;
-        self.flush_text();
+        self.flush_text()?;
         self.builder.instruction(target, &normal_lines(value));
         Ok(())
     }
 
     fn character_data(&mut self) -> Result<()> {
-        let rest = self.rest();
-        let end = rest.find(['<', '&']).unwrap_or(rest.len());
-        let data = &rest[..end];
+        let data = self.text_before(&['<', '&']);
         if let Some(bad) = data.find("]]>") {
             return Err(self.fault_at(self.at + bad + 2, Msg::XmlCdataSyntax));
         }
         self.check_characters(data)?;
         self.pending.push_str(&normal_lines(data));
-        self.at += end;
+        self.at += data.len();
         if self.rest().starts_with('&') {
             let c = self.reference()?;
             self.pending.push(c);
@@ -282,15 +339,15 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    fn check_characters(&self, text: &str) -> Result<()> {
-        let bad = text.char_indices().find(|(_, c)| !is_char(*c));
-        match bad {
-            None => Ok(()),
-            Some((at, _)) => {
-                let base = text.as_ptr().addr() - self.text.as_ptr().addr();
-                Err(self.fault_at(base + at, Msg::XmlIllegalCharacter))
+    fn check_characters(&mut self, text: &str) -> Result<()> {
+        for piece in str_pieces(text) {
+            if let Some((at, _)) = piece.char_indices().find(|(_, c)| !is_char(*c)) {
+                let base = piece.as_ptr().addr() - self.text.as_ptr().addr();
+                return Err(self.fault_at(base + at, Msg::XmlIllegalCharacter));
             }
+            self.pause()?;
         }
+        Ok(())
     }
 
     /// Reads `&lt;`, `&#60;` or `&#x3C;`.
@@ -320,7 +377,7 @@ impl<'t> Parser<'t> {
     fn character_reference(&mut self) -> Result<char> {
         let (radix, fault): (u32, Fault) =
             if self.eat("x") { (16, Msg::XmlHexExpected) } else { (10, Msg::XmlDigitExpected) };
-        let digits = self.rest().find(|c: char| !c.is_digit(radix)).unwrap_or(self.rest().len());
+        let digits = self.span(|c| c.is_digit(radix))?;
         if digits == 0 {
             return self.expected(fault);
         }
@@ -340,7 +397,7 @@ impl<'t> Parser<'t> {
         if !rest.starts_with(is_name_start) {
             return self.expected(Msg::XmlIllegalName);
         }
-        let end = rest.find(|c| !is_name_part(c)).unwrap_or(rest.len());
+        let end = self.span(is_name_part)?;
         self.at += end;
         let name = &rest[..end];
         if name.matches(':').count() > 1 {
@@ -361,7 +418,7 @@ impl<'t> Parser<'t> {
         let mut attributes: Vec<(&'t str, String, usize)> = Vec::new();
         let mut names = HashSet::new();
         let empty = loop {
-            let spaced = self.skip_space();
+            let spaced = self.skip_space()?;
             if self.eat("/>") {
                 break true;
             }
@@ -402,11 +459,11 @@ impl<'t> Parser<'t> {
 
     fn attribute(&mut self) -> Result<(&'t str, String)> {
         let name = self.name()?;
-        self.skip_space();
+        self.skip_space()?;
         if !self.eat("=") {
             return self.expected(Msg::XmlEqualExpected);
         }
-        self.skip_space();
+        self.skip_space()?;
         let quote = match self.peek() {
             Some(quote @ ('"' | '\'')) => quote,
             _ => return self.expected(Msg::XmlStringExpected),
@@ -414,19 +471,20 @@ impl<'t> Parser<'t> {
         self.at += 1;
         let mut value = String::new();
         loop {
-            let rest = self.rest();
-            let end = rest.find([quote, '<', '&']).unwrap_or(rest.len());
-            self.check_characters(&rest[..end])?;
+            let part = self.text_before(&[quote, '<', '&']);
+            self.check_characters(part)?;
             // Line ends and tabs in a value are blanks unless written as references.
-            value.extend(normal_lines(&rest[..end]).chars().map(|c| match c {
+            value.extend(normal_lines(part).chars().map(|c| match c {
                 '\n' | '\t' => ' ',
                 c => c,
             }));
-            self.at += end;
+            self.at += part.len();
             match self.peek() {
                 Some('<') => return Err(self.fault(Msg::XmlLessInAttribute)),
                 Some('&') => value.push(self.reference()?),
-                Some(_) => break,
+                Some(end) if end == quote => break,
+                // Only a piece of the value has been read.
+                Some(_) => {}
                 None => return Err(self.unexpected_end()),
             }
         }
@@ -436,7 +494,7 @@ impl<'t> Parser<'t> {
 
     /// Adds an element with its attributes: declarations first, for they count for the tag itself.
     fn begin(&mut self, name: &'t str, attributes: Vec<(&'t str, String, usize)>) -> Result<()> {
-        self.flush_text();
+        self.flush_text()?;
         let scope = self.scope.declared.len();
         let mut preserve = self.open.last().is_some_and(|open| open.preserve);
         for (attribute, value, at) in &attributes {
@@ -502,11 +560,11 @@ impl<'t> Parser<'t> {
             Some(_) => return Err(self.fault(Msg::XmlEndTagMismatch)),
             None => return Err(self.fault(Msg::XmlEndTagMismatch)),
         }
-        self.skip_space();
+        self.skip_space()?;
         if !self.eat(">") {
             return self.expected(Msg::XmlGreaterExpected);
         }
-        self.flush_text();
+        self.flush_text()?;
         self.finish_element();
         Ok(())
     }
@@ -519,15 +577,34 @@ impl<'t> Parser<'t> {
     }
 
     /// Adds the text read so far; white space between tags is left out.
-    fn flush_text(&mut self) {
+    fn flush_text(&mut self) -> Result<()> {
         let preserve = self.whitespace == Whitespace::Preserve
             || self.open.last().is_some_and(|open| open.preserve);
-        let blank = !self.keep && self.pending.chars().all(is_space);
-        if preserve || !blank {
-            self.builder.text(&self.pending);
+        let pending = std::mem::take(&mut self.pending);
+        if preserve || self.keep || !self.is_blank(&pending)? {
+            for piece in str_pieces(&pending) {
+                self.builder.text(piece);
+                if piece.len() < pending.len() {
+                    self.pause()?;
+                }
+            }
         }
+        self.pending = pending;
         self.pending.clear();
         self.keep = false;
+        Ok(())
+    }
+
+    fn is_blank(&mut self, text: &str) -> Result<bool> {
+        for piece in str_pieces(text) {
+            if !piece.chars().all(is_space) {
+                return Ok(false);
+            }
+            if piece.len() < text.len() {
+                self.pause()?;
+            }
+        }
+        Ok(true)
     }
 }
 

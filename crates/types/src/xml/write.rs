@@ -1,6 +1,7 @@
 //! Writes XML nodes as text: elements without content as `<a/>`, attributes in double quotes.
 
 use crate::pause::{Pause, Steps};
+use crate::text::str_pieces;
 
 use super::{Document, NodeId, NodeKind, QName, XML_URI};
 
@@ -34,7 +35,7 @@ impl Writer<'_> {
             NodeKind::Root => document.children(node).for_each(|child| self.node(child)),
             NodeKind::Element => self.element(node),
             NodeKind::Text | NodeKind::Attribute | NodeKind::Namespace => {
-                escape_text(document.value(node), self.out);
+                escape_text_pausing(document.value(node), self.out, self.steps.pause());
             }
             NodeKind::Comment => {
                 self.out.push_str("<!--");
@@ -73,7 +74,13 @@ impl Writer<'_> {
             self.out.push(' ');
             self.qualified(name);
             self.out.push_str("=\"");
-            escape_attribute(document.value(attribute), self.out);
+            let value = document.value(attribute);
+            for piece in str_pieces(value) {
+                escape_attribute(piece, self.out);
+                if piece.len() < value.len() {
+                    self.steps.pause().call();
+                }
+            }
             self.out.push('"');
         }
         let mut children = document.children(node).peekable();
@@ -116,6 +123,16 @@ impl Writer<'_> {
         escape_attribute(uri, self.out);
         self.out.push('"');
         self.scope.push((prefix.to_owned(), uri.to_owned()));
+    }
+}
+
+/// As [`escape_text`]; pauses between the pieces of a long text.
+pub fn escape_text_pausing(text: &str, out: &mut String, pause: Pause) {
+    for piece in str_pieces(text) {
+        escape_text(piece, out);
+        if piece.len() < text.len() {
+            pause.call();
+        }
     }
 }
 

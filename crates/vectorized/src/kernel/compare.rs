@@ -4,12 +4,16 @@ use std::cmp::Ordering;
 
 use types::batch::{ByteKind, Data, Selection, Vector};
 use types::compare::Truth;
-use types::{Collation, DataType, Result, Value};
+use types::text::PIECE_BYTES;
+use types::{Bytes, Collation, DataType, Result, Value};
 
 use super::side::{Operand, Side, Strings, zip};
-use super::step::{Scope, Step};
+use super::step::{Scope, Step, bytes_of, passed};
 use executor::Cx;
+use executor::long::compare;
 use plan::expr::CompareOp;
+use plan::long;
+use sos::sched::BytePace;
 use types::comparison;
 
 /// Compares two operands of the same type.
@@ -48,11 +52,11 @@ impl Step for Compare<'_> {
             return Ok(());
         }
         let bits = bits(&mut self.output, total);
-        if !numbers(self.op, left, right, rows, bits)
-            && !strings(self.op, self.collation, left, right, rows, bits)
+        let (op, collation) = (self.op, self.collation);
+        if !numbers(op, left, right, rows, bits)
+            && !strings((op, collation), (left, right), rows, bits, cx)?
         {
-            values(self.op, self.collation, left, right, rows, &mut self.output);
-            return Ok(());
+            return values((op, collation), (left, right), rows, &mut self.output, cx);
         }
         let nulls = self.output.parts_mut().1;
         nulls.add(left.nulls());
@@ -160,33 +164,38 @@ const fn mirror(op: CompareOp) -> CompareOp {
 
 /// Compares strings; `false`, and nothing is done, unless both operands are of one known kind.
 fn strings(
-    op: CompareOp,
-    collation: Collation,
-    left: &Vector,
-    right: &Vector,
+    (op, collation): (CompareOp, Collation),
+    (left, right): (&Vector, &Vector),
     rows: &Selection,
     out: &mut [bool],
-) -> bool {
-    let (Some(l), Some(r)) = (Strings::of(left), Strings::of(right)) else { return false };
-    let (Some(kind), Some(other)) = (l.kind(), r.kind()) else { return false };
+    cx: &mut Cx<'_>,
+) -> Result<bool> {
+    let (Some(l), Some(r)) = (Strings::of(left), Strings::of(right)) else { return Ok(false) };
+    let (Some(kind), Some(other)) = (l.kind(), r.kind()) else { return Ok(false) };
     if kind != other {
-        return false;
+        return Ok(false);
     }
     let is_equality = matches!(op, CompareOp::Equal | CompareOp::NotEqual);
     let wanted = op == CompareOp::Equal;
-    rows.for_each(|row| {
+    let mut pace = BytePace::new();
+    rows.try_for_each(|row| {
         let (a, b) = (l.get(row, kind).unwrap_or(&[]), r.get(row, kind).unwrap_or(&[]));
         out[row] = if is_equality {
             equal(kind, a, b, collation) == wanted
         } else {
             comparison::matches(op, order(kind, a, b, collation))
         };
-    });
-    true
+        passed(&mut pace, a.len().min(b.len()), cx)
+    })?;
+    Ok(true)
 }
 
 /// Compares two strings of a kind.
 fn order(kind: ByteKind, left: &[u8], right: &[u8], collation: Collation) -> Ordering {
+    if left.len().min(right.len()) > PIECE_BYTES {
+        let [left, right] = [left, right].map(|bytes| kind.value(Bytes::copy_from(bytes)));
+        return long::order(&left, &right, collation);
+    }
     match kind {
         ByteKind::VarChar => collation.compare_varchar(left, right),
         ByteKind::NVarChar => collation.compare_nvarchar(left, right),
@@ -196,6 +205,9 @@ fn order(kind: ByteKind, left: &[u8], right: &[u8], collation: Collation) -> Ord
 
 /// Returns true if two strings of a kind are equal.
 pub(super) fn equal(kind: ByteKind, left: &[u8], right: &[u8], collation: Collation) -> bool {
+    if left.len().min(right.len()) > PIECE_BYTES {
+        return order(kind, left, right, collation).is_eq();
+    }
     match kind {
         ByteKind::VarChar => collation.equals_varchar(left, right),
         ByteKind::NVarChar => collation.equals_nvarchar(left, right),
@@ -205,17 +217,20 @@ pub(super) fn equal(kind: ByteKind, left: &[u8], right: &[u8], collation: Collat
 
 /// Compares values of any types, one by one.
 fn values(
-    op: CompareOp,
-    collation: Collation,
-    left: &Vector,
-    right: &Vector,
+    (op, collation): (CompareOp, Collation),
+    (left, right): (&Vector, &Vector),
     rows: &Selection,
     output: &mut Vector,
-) {
-    rows.for_each(|row| {
-        let truth = comparison::compare(op, &left.get(row), &right.get(row), collation);
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let mut pace = BytePace::new();
+    rows.try_for_each(|row| {
+        let pair = [left.get(row), right.get(row)];
+        let cancel = &cx.session.connection.cancel;
+        let truth = compare(op, &pair[0], &pair[1], collation, cancel)?;
         write(output, row, truth);
-    });
+        passed(&mut pace, bytes_of(&pair), cx)
+    })
 }
 
 /// Writes one truth value into a vector of conditions.

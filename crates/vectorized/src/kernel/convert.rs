@@ -9,8 +9,9 @@ use types::{DataType, Length, Mode, Result, Value};
 use super::arithmetic::push_holes;
 use super::compare::is_null;
 use super::side::{Operand, Side, Strings, map_checked};
-use super::step::{Scope, Step, fill};
+use super::step::{Scope, Step, fill, passed};
 use executor::Cx;
+use sos::sched::BytePace;
 
 /// Converts an operand; a style is a constant.
 pub(super) struct Convert<'p> {
@@ -67,7 +68,12 @@ impl Step for Convert<'_> {
         if self.style == 0 && digits(Operand::of(operand), self.to, rows, out) {
             return Ok(());
         }
-        fill(out, rows, total, |row| convert(&operand.get(row)))
+        let mut pace = BytePace::new();
+        fill(out, rows, total, |row| {
+            let value = operand.get(row);
+            passed(&mut pace, value.string_bytes().map_or(0, <[u8]>::len), cx)?;
+            convert(&value)
+        })
     }
 
     fn output<'a>(&'a self, scope: &Scope<'a, '_>) -> &'a Vector {

@@ -7,10 +7,12 @@ use types::{Collation, Result, Value};
 
 use super::compare::{bits, truths, write};
 use super::side::Strings;
-use super::step::{Scope, Step};
+use super::step::{Scope, Step, passed};
 use executor::Cx;
 use executor::eval::eval;
 use plan::expr::LikeArguments;
+use plan::long::PAUSE;
+use sos::sched::BytePace;
 
 /// Matches strings against a pattern that is not a column of the batch.
 pub(super) struct Like<'p> {
@@ -39,7 +41,7 @@ impl<'p> Like<'p> {
         let source = (pattern, escape);
         if self.source.as_ref() != Some(&source) {
             let made = LikePattern::new(&source.0, source.1.as_ref(), self.collation)?;
-            self.pattern = made.map(LikePattern::prepared);
+            self.pattern = made.map(|made| made.prepared().pausing(PAUSE));
             self.source = Some(source);
         }
         Ok(())
@@ -63,11 +65,12 @@ impl Step for Like<'_> {
         let found = bits(&mut self.output, total);
         match Strings::of(text).and_then(|strings| Some((strings, strings.kind()?))) {
             Some((strings, kind)) if kind != ByteKind::VarBinary => {
-                let mut scratch = Vec::new();
-                rows.for_each(|row| {
+                let (mut scratch, mut pace) = (Vec::new(), BytePace::new());
+                rows.try_for_each(|row| {
                     let text = strings.get(row, kind).unwrap_or(&[]);
                     found[row] = pattern.matches_bytes(kind, text, &mut scratch);
-                });
+                    passed(&mut pace, text.len(), cx)
+                })?;
                 self.output.parts_mut().1.add(text.nulls());
             }
             _ => rows.for_each(|row| {

@@ -3,14 +3,18 @@
 use hashbrown::HashSet;
 use types::batch::{ByteKind, Data, Selection, Vector};
 use types::compare::Truth;
+use types::text::PIECE_BYTES;
 use types::{Collation, Result, Value};
 
 use super::compare::{bits, equal, truths, write};
 use super::side::{Operand, Side, Strings, map};
-use super::step::{Scope, Step};
+use super::step::{Scope, Step, passed};
 use executor::Cx;
 use executor::eval::eval;
+use executor::long::compare;
 use plan::expr::{CompareOp, Expr};
+use plan::long::group_key;
+use sos::sched::BytePace;
 
 /// Looks up values in a list whose items are not columns of the batch.
 pub(super) struct InList<'p> {
@@ -115,6 +119,13 @@ fn strings(kind: ByteKind, collation: Collation, values: &[Value]) -> Items {
 }
 
 fn push_key(kind: ByteKind, collation: Collation, bytes: &[u8], key: &mut Vec<u8>) {
+    if bytes.len() > PIECE_BYTES {
+        // The form of a group has a byte before the sort key.
+        let start = key.len();
+        group_key(&kind.value(bytes.into()), collation, key);
+        key.remove(start);
+        return;
+    }
     match kind {
         ByteKind::VarChar => collation.sort_key_varchar(bytes, key),
         ByteKind::NVarChar => collation.sort_key_nvarchar(bytes, key),
@@ -131,30 +142,31 @@ impl Step for InList<'_> {
         let is_done = match &self.items {
             Items::None | Items::Values => false,
             Items::Integers(items) => find_integers(items, needles, rows, found),
-            Items::FewStrings(kind, items) => find_strings(*kind, needles, rows, found, |needle| {
-                items.iter().any(|item| equal(*kind, needle, item, self.collation))
-            }),
+            Items::FewStrings(kind, items) => {
+                let mut is_item = |needle: &[u8]| {
+                    items.iter().any(|item| equal(*kind, needle, item, self.collation))
+                };
+                find_strings(*kind, needles, rows, (found, &mut is_item), cx)?
+            }
             Items::Strings(kind, items) => {
                 let mut key = Vec::new();
-                find_strings(*kind, needles, rows, found, |needle| {
+                let mut is_item = |needle: &[u8]| {
                     key.clear();
                     push_key(*kind, self.collation, needle, &mut key);
                     items.contains(&key)
-                })
+                };
+                find_strings(*kind, needles, rows, (found, &mut is_item), cx)?
             }
         };
         if !is_done {
+            let cancel = &cx.session.connection.cancel;
             for row in rows.iter() {
                 let needle = needles.get(row);
-                let found = self.values.iter().fold(Truth::False, |truth, item| {
-                    truth.or(types::comparison::compare(
-                        CompareOp::Equal,
-                        &needle,
-                        item,
-                        self.collation,
-                    ))
+                let found = self.values.iter().try_fold(Truth::False, |truth, item| {
+                    compare(CompareOp::Equal, &needle, item, self.collation, cancel)
+                        .map(|found| truth.or(found))
                 });
-                write(&mut self.output, row, found);
+                write(&mut self.output, row, found?);
             }
             return Ok(());
         }
@@ -205,14 +217,17 @@ fn find_strings(
     kind: ByteKind,
     needles: &Vector,
     rows: &Selection,
-    found: &mut [bool],
-    mut is_item: impl FnMut(&[u8]) -> bool,
-) -> bool {
-    match Strings::of(needles) {
-        Some(strings) if strings.kind() == Some(kind) => {
-            rows.for_each(|row| found[row] = strings.get(row, kind).is_some_and(&mut is_item));
-            true
-        }
-        _ => false,
-    }
+    (found, is_item): (&mut [bool], &mut dyn FnMut(&[u8]) -> bool),
+    cx: &mut Cx<'_>,
+) -> Result<bool> {
+    let Some(strings) = Strings::of(needles).filter(|strings| strings.kind() == Some(kind)) else {
+        return Ok(false);
+    };
+    let mut pace = BytePace::new();
+    rows.try_for_each(|row| {
+        let needle = strings.get(row, kind);
+        found[row] = needle.is_some_and(&mut *is_item);
+        passed(&mut pace, needle.map_or(0, <[u8]>::len), cx)
+    })?;
+    Ok(true)
 }

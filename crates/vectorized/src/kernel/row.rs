@@ -4,10 +4,11 @@ use smallvec::SmallVec;
 use types::Result;
 use types::batch::{Selection, Vector};
 
-use super::step::{Scope, Step};
+use super::step::{Scope, Step, passed};
 use executor::Cx;
 use executor::eval::{eval, truth};
 use plan::expr::{Expr, Register};
+use sos::sched::BytePace;
 
 /// Where a register's values come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,19 +51,26 @@ impl<'p> RowStep<'p> {
         Self { expr, loads, output: Vector::with_capacity_for(&expr.ty) }
     }
 
-    fn load(&self, scope: &Scope<'_, '_>, row: usize, cx: &mut Cx<'_>) {
+    /// Loads the registers of a row, and returns the bytes of its strings.
+    fn load(&self, scope: &Scope<'_, '_>, row: usize, cx: &mut Cx<'_>) -> usize {
+        let mut bytes = 0;
         for (register, source) in &self.loads {
-            cx.registers[register.index()] = source.vector(scope).get(row);
+            let value = source.vector(scope).get(row);
+            bytes += value.string_bytes().map_or(0, <[u8]>::len);
+            cx.registers[register.index()] = value;
         }
+        bytes
     }
 }
 
 impl Step for RowStep<'_> {
     fn compute(&mut self, scope: &Scope<'_, '_>, rows: &Selection, cx: &mut Cx<'_>) -> Result<()> {
         self.output.clear();
+        let mut pace = BytePace::new();
         for row in rows.iter() {
             (self.output.len()..row).for_each(|_| self.output.push_hole());
-            self.load(scope, row, cx);
+            let bytes = self.load(scope, row, cx);
+            passed(&mut pace, bytes, cx)?;
             self.output.push(&eval(self.expr, cx)?);
         }
         (self.output.len()..scope.batch.rows()).for_each(|_| self.output.push_hole());
@@ -81,8 +89,10 @@ impl Step for RowStep<'_> {
         out: &mut Selection,
     ) -> Result<()> {
         out.clear();
+        let mut pace = BytePace::new();
         for row in rows.iter() {
-            self.load(scope, row, cx);
+            let bytes = self.load(scope, row, cx);
+            passed(&mut pace, bytes, cx)?;
             if truth(self.expr, cx)?.is_true() {
                 out.push(row);
             }

@@ -16,8 +16,10 @@ use super::logic::{Connected, Connective, Not};
 use super::outside::{Outside, is_outside};
 use super::row::{RowStep, Source};
 use executor::Cx;
+use executor::fault::check_cancel;
 use plan::expr::{Conversion, Expr, ExprKind, Register};
 use plan::walk;
+use sos::sched::BytePace;
 
 /// The input of steps: the batch, and the values of enclosing LETs.
 #[derive(Clone, Copy)]
@@ -57,6 +59,20 @@ pub(super) fn select_true(truths: &Vector, rows: &Selection, out: &mut Selection
         Data::Bit(bits) => out.filter(rows, |row| bits[row] & !truths.nulls().is_null(row)),
         _ => out.filter(rows, |row| truths.get(row) == Value::Bit(true)),
     }
+}
+
+/// Counts the bytes that a row's expression works on: a batch of long strings takes much longer than a quantum.
+///
+/// # Errors
+/// An error that stops the statement if the client has cancelled it.
+#[inline]
+pub(super) fn passed(pace: &mut BytePace, bytes: usize, cx: &mut Cx<'_>) -> Result<()> {
+    if pace.passed(bytes) { check_cancel(cx) } else { Ok(()) }
+}
+
+/// Returns the bytes of strings among values.
+pub(super) fn bytes_of(values: &[Value]) -> usize {
+    values.iter().filter_map(Value::string_bytes).map(<[u8]>::len).sum()
 }
 
 /// Replaces `out` with the values of the selected rows, computed one by one.

@@ -7,7 +7,7 @@
 mod builtin;
 
 use storage::{Bounds, Order, Read, ScanSpec, TransactionOptions};
-use types::{Error, Msg, Result, Value};
+use types::{Result, Value};
 
 use ::catalog::{Object, TableDef};
 use metadata::column::{
@@ -71,7 +71,7 @@ fn read(scope: &Scope<'_>) -> Rows {
 
 /// Adds the rows of the users' table.
 fn add_users(scope: &Scope<'_>, table: &TableDef, rows: &mut Vec<Vec<Value>>) -> Result<()> {
-    let failed = |_| Error::from(Msg::OutOfMemory);
+    let failed = |error| scope.session.storage_error(&error);
     let places: Vec<Option<usize>> = VIEW_NAMES
         .iter()
         .map(|name| table.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name)))

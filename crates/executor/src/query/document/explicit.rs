@@ -11,6 +11,8 @@ use plan::document::{ExplicitColumn, ExplicitDirective, ExplicitFormat};
 pub(super) struct ExplicitWriter<'f> {
     format: &'f ExplicitFormat,
     out: String,
+    /// Bytes of the root's start tag, with which the text begins.
+    head: usize,
     /// The open elements, outermost first: tag, name, and whether the start tag still lacks its
     /// `>`.
     open: Vec<(i64, &'f str, bool)>,
@@ -21,7 +23,9 @@ const LEADING: usize = 2;
 
 impl<'f> ExplicitWriter<'f> {
     pub(super) fn new(format: &'f ExplicitFormat) -> Self {
-        Self { format, out: String::new(), open: Vec::new() }
+        let head = format.root.as_ref().map(|root| format!("<{root}{}>", format.declared));
+        let out = head.unwrap_or_default();
+        Self { format, head: out.len(), out, open: Vec::new() }
     }
 
     /// Writes the element of a row.
@@ -125,16 +129,15 @@ impl<'f> ExplicitWriter<'f> {
 
     /// Returns the whole text; NULL if there was no row.
     pub(super) fn finish(mut self) -> Value {
-        if self.out.is_empty() {
+        if self.out.len() == self.head {
             return Value::Null;
         }
         while !self.open.is_empty() {
             self.close();
         }
-        let ExplicitFormat { root, declared, .. } = self.format;
-        match root {
-            None => Value::nvarchar(&self.out),
-            Some(root) => Value::nvarchar(&format!("<{root}{declared}>{}</{root}>", self.out)),
+        if let Some(root) = &self.format.root {
+            self.out.push_str(&format!("</{root}>"));
         }
+        plan::long::nvarchar(&self.out)
     }
 }

@@ -19,12 +19,17 @@ pub(super) struct JsonWriter<'f> {
 impl<'f> JsonWriter<'f> {
     pub(super) fn new(format: &'f JsonFormat) -> Self {
         let levels = format.levels.len();
-        Self {
-            format,
-            out: String::new(),
-            filled: vec![false; levels],
-            started: vec![false; levels],
+        // What surrounds the rows is written first: a text of megabytes is not copied again for it.
+        let mut out = String::new();
+        if let Some(root) = &format.root {
+            out.push('{');
+            push_string(root, &mut out);
+            out.push(':');
         }
+        if !format.without_wrapper {
+            out.push('[');
+        }
+        Self { format, out, filled: vec![false; levels], started: vec![false; levels] }
     }
 }
 
@@ -70,22 +75,14 @@ impl Writer for JsonWriter<'_> {
         self.out.len()
     }
 
-    fn finish(self: Box<Self>) -> String {
-        let text = match self.format.without_wrapper {
-            true => self.out,
-            false => format!("[{}]", self.out),
-        };
-        match &self.format.root {
-            None => text,
-            Some(root) => {
-                let mut out = "{".to_owned();
-                push_string(root, &mut out);
-                out.push(':');
-                out.push_str(&text);
-                out.push('}');
-                out
-            }
+    fn finish(mut self: Box<Self>) -> String {
+        if !self.format.without_wrapper {
+            self.out.push(']');
         }
+        if self.format.root.is_some() {
+            self.out.push('}');
+        }
+        self.out
     }
 }
 

@@ -7,14 +7,14 @@ mod explicit;
 mod json;
 mod xml;
 
-use types::compare::group_key;
+use sos::sched::BytePace;
 use types::{Result, Value};
 
 use super::{Flow, Receive, Rows, run as run_node};
-use crate::Cx;
 use crate::eval::eval;
+use crate::{Cx, fault};
 use plan::document::{Document, DocumentFormat, ExplicitFormat, WhenEmpty};
-use plan::long::{self, Growing};
+use plan::long::{self, Growing, group_key};
 use plan::query::OutputColumn;
 
 /// Writes one of the formats.
@@ -38,19 +38,32 @@ trait Writer {
 struct TextMemory {
     asked: Growing,
     before: usize,
+    pace: BytePace,
 }
 
 impl TextMemory {
-    /// The text has this many bytes now. It grows by doubling, and is moved then.
-    fn has(&mut self, bytes: usize) -> Result<()> {
+    /// The text has this many bytes now. It grows by doubling, and is moved then. Rows may be long, so they are paced by
+    /// their bytes.
+    fn has(&mut self, bytes: usize, cx: &mut Cx<'_>) -> Result<()> {
         const TIMES: usize = 2;
-        self.asked.take(TIMES * (bytes - std::mem::replace(&mut self.before, bytes)))
+        let more = bytes - std::mem::replace(&mut self.before, bytes);
+        if self.pace.passed(more) {
+            fault::check_cancel(cx)?;
+        }
+        self.asked.take(TIMES * more)
+    }
+
+    /// A row with these values is written next: their text is decoded, and then escaped.
+    fn row(values: &[Value]) -> Result<()> {
+        const TIMES: usize = 4;
+        let bytes = values.iter().filter_map(Value::string_bytes).map(<[u8]>::len);
+        long::ask(TIMES * bytes.sum::<usize>())
     }
 
     /// The text has ended, and becomes a value: characters double in width, and are copied once.
-    fn end(&mut self, bytes: usize) -> Result<()> {
+    fn end(&mut self, bytes: usize, cx: &mut Cx<'_>) -> Result<()> {
         const TIMES: usize = 4;
-        self.has(bytes)?;
+        self.has(bytes, cx)?;
         long::ask(TIMES * bytes)
     }
 }
@@ -80,11 +93,12 @@ pub(super) fn run<'p>(
     let mut values = Vec::with_capacity(output.len());
     let mut memory = TextMemory::default();
     run_node(&document.query.root, cx, rows, &mut |cx, _| {
-        memory.has(writer.written())?;
+        memory.has(writer.written(), cx)?;
         values.clear();
         for column in output {
             values.push(eval(&column.expr, cx)?);
         }
+        TextMemory::row(&values)?;
         let row = Row { values: &values, output };
         let next: Vec<Vec<u8>> =
             (0..levels).map(|level| key_of(writer.columns(level), &row)).collect();
@@ -103,8 +117,8 @@ pub(super) fn run<'p>(
         Value::Null
     } else {
         (0..levels).rev().for_each(|level| writer.close(level));
-        memory.end(writer.written())?;
-        Value::nvarchar(&writer.finish())
+        memory.end(writer.written(), cx)?;
+        long::nvarchar(&writer.finish())
     };
     hand_over(document, text, cx, rows, receive)
 }
@@ -130,6 +144,7 @@ fn hand_over<'p>(
     }
     let Value::NVarChar(units) = text else { return Ok(Flow::More) };
     for piece in units.chunks(PIECE_UNITS * 2) {
+        fault::row_passed(cx)?;
         cx.registers[place] = Value::NVarChar(types::Bytes::copy_from(piece));
         if receive(cx, rows)? == Flow::Enough {
             return Ok(Flow::Enough);
@@ -150,15 +165,16 @@ fn run_explicit<'p>(
     let mut values = Vec::with_capacity(output.len());
     let mut memory = TextMemory::default();
     run_node(&document.query.root, cx, rows, &mut |cx, _| {
-        memory.has(writer.written())?;
+        memory.has(writer.written(), cx)?;
         values.clear();
         for column in output {
             values.push(eval(&column.expr, cx)?);
         }
+        TextMemory::row(&values)?;
         writer.row(&Row { values: &values, output })?;
         Ok(Flow::More)
     })?;
-    memory.end(writer.written())?;
+    memory.end(writer.written(), cx)?;
     let text = writer.finish();
     hand_over(document, text, cx, rows, receive)
 }

@@ -1,10 +1,12 @@
 //! FOR XML RAW, AUTO and PATH: writes rows as XML.
 
+use types::text::str_pieces;
 use types::{DataType, Result, Value};
 
 use super::{Row, Writer};
 use plan::document::text::{base64, xsd_text};
 use plan::document::{XmlElement, XmlFormat, XmlMember};
+use plan::long;
 
 /// The namespace declaration for `xsi:nil`.
 pub(super) const XSI: &str = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
@@ -21,7 +23,13 @@ pub(super) struct XmlWriter<'f> {
 
 impl<'f> XmlWriter<'f> {
     pub(super) fn new(format: &'f XmlFormat) -> Self {
-        Self { format, out: String::new(), tag_open: false, depth: 0 }
+        // The root is written first: a text of megabytes is not copied again for it.
+        let mut out = String::new();
+        if let Some(root) = &format.root {
+            let xsi = if format.show_nulls { XSI } else { "" };
+            out = format!("<{root}{xsi}{}>", format.declared);
+        }
+        Self { format, out, tag_open: false, depth: 0 }
     }
 
     fn end_tag(&mut self) {
@@ -169,15 +177,11 @@ impl Writer for XmlWriter<'_> {
         self.out.len()
     }
 
-    fn finish(self: Box<Self>) -> String {
-        match &self.format.root {
-            None => self.out,
-            Some(root) => {
-                let xsi = if self.format.show_nulls { XSI } else { "" };
-                let declared = &self.format.declared;
-                format!("<{root}{xsi}{declared}>{}</{root}>", self.out)
-            }
+    fn finish(mut self: Box<Self>) -> String {
+        if let Some(root) = &self.format.root {
+            self.out.push_str(&format!("</{root}>"));
         }
+        self.out
     }
 }
 
@@ -191,7 +195,7 @@ pub(super) fn text_of(row: &Row<'_>, column: usize) -> Result<Option<String>> {
     Ok(match value {
         Value::Null => None,
         Value::VarBinary(bytes) => Some(base64(bytes)),
-        Value::VarChar(_) | Value::NVarChar(_) => value.as_text(ty.collation),
+        Value::VarChar(_) | Value::NVarChar(_) => long::text(value, ty.collation),
         _ => Some(xsd_text(value, ty)?),
     })
 }
@@ -203,7 +207,17 @@ pub(super) enum Place {
     Attribute,
 }
 
+/// Writes text with the characters escaped that are marks at its place. Other requests run while a long text is written.
 pub(super) fn escape(text: &str, place: Place, out: &mut String) {
+    for piece in str_pieces(text) {
+        escape_piece(piece, place, out);
+        if piece.len() < text.len() {
+            long::pause();
+        }
+    }
+}
+
+fn escape_piece(text: &str, place: Place, out: &mut String) {
     for c in text.chars() {
         match (c, place) {
             ('&', _) => out.push_str("&amp;"),

@@ -34,7 +34,7 @@ use counters::SchedulerCounters;
 use holder_cell::HolderCell;
 
 pub use counters::SchedulerCounts;
-pub use quantum::{Pace, QUANTUM, check_quantum_soon, yield_if_quantum_due};
+pub use quantum::{BytePace, Pace, QUANTUM, check_quantum_soon, yield_if_quantum_due};
 pub use round_end::{RoundEnd, put_off_to_round_end, send_at_round_end, take_unsent};
 pub(in crate::sched) use shared::{Phase, Shared};
 pub use task::{Connection, Interrupt, Next, Ready, Task, TaskWaker};

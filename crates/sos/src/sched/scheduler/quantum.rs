@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::Worker;
 use crate::clock;
+use crate::epoch;
 use crate::ledger::{self, State};
 use crate::sampler;
 use crate::sched::activity::{self, Standing};
@@ -114,6 +115,47 @@ impl Default for Pace {
     }
 }
 
+/// Paces a loop over values of any length by the bytes that it works on: counting a value is a subtraction, and the
+/// clock is read after each 64 KB.
+#[derive(Debug)]
+pub struct BytePace(usize);
+
+impl BytePace {
+    /// Bytes between two readings of the clock. The slowest loops take some 40 ns for each.
+    const BYTES: usize = 64 << 10;
+
+    /// Begins to count: the first reading is due after 64 KB.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Self::BYTES)
+    }
+
+    /// Counts a value of this many bytes. Every so often yields as [`yield_if_quantum_due`] does, and returns true:
+    /// the caller then looks whether its statement was cancelled.
+    #[inline]
+    pub fn passed(&mut self, bytes: usize) -> bool {
+        if bytes < self.0 {
+            self.0 -= bytes;
+            return false;
+        }
+        self.due();
+        true
+    }
+
+    #[cold]
+    fn due(&mut self) {
+        self.0 = Self::BYTES;
+        check_quantum_soon();
+        yield_if_quantum_due();
+    }
+}
+
+impl Default for BytePace {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// The next call of [`yield_if_quantum_due`] reads the clock: for work that took much longer than
 /// a few rows do.
 pub fn check_quantum_soon() {
@@ -130,7 +172,9 @@ fn quantum_over(worker: &Worker) {
     let started = ledger::now_at_edge();
     activity::signalled();
     // An epoch pin of this request stays: others may run, but nothing that it reads is freed.
+    let aside = epoch::step_aside();
     let yielded = worker.scheduler.end_quantum(worker);
+    drop(aside);
     ledger::to(before);
     worker.activity.stand(Standing::Running);
     worker.quantum.renew();

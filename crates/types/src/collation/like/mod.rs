@@ -9,7 +9,7 @@ use super::Collation;
 use super::weights::{Characters, Encoding, Expansion, PLAIN, Rules, to_lower};
 use crate::batch::ByteKind;
 use crate::pause::{Pause, Steps};
-use crate::{Msg, Result, Value};
+use crate::{Error, Msg, Result, Value};
 use folded::Folded;
 use long_run::LongRun;
 
@@ -42,17 +42,21 @@ enum Token {
     Never,
 }
 
+/// The longest pattern of LIKE and PATINDEX, and the longest string that CHARINDEX finds: SQL Server refuses longer ones.
+pub const PATTERN_BYTES_MAX: usize = 8_000;
+
 impl LikePattern {
     /// Compiles a pattern; `None` if pattern or escape is NULL.
     ///
     /// # Errors
-    /// 506 if the escape is not one character.
+    /// 506 if the escape is not one character; 8152 for a pattern of more than [`PATTERN_BYTES_MAX`].
     pub fn new(
         pattern: &Value,
         escape: Option<&Value>,
         collation: Collation,
     ) -> Result<Option<Self>> {
         let Some((encoding, characters)) = characters(pattern, collation) else { return Ok(None) };
+        check_pattern(pattern)?;
         let escape = match escape {
             None => None,
             Some(value) if value.is_null() => return Ok(None),
@@ -204,6 +208,15 @@ impl LikePattern {
             }
         }
     }
+}
+
+/// Checks the length of a string that is looked for.
+///
+/// # Errors
+/// 8152, with SQL Server's state, if it has more than [`PATTERN_BYTES_MAX`].
+pub fn check_pattern(pattern: &Value) -> Result<()> {
+    let is_long = pattern.string_bytes().is_some_and(|bytes| bytes.len() > PATTERN_BYTES_MAX);
+    if is_long { Err(Error::from(Msg::StringTruncated).with_state(10)) } else { Ok(()) }
 }
 
 impl Collation {

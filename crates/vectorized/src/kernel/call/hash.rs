@@ -40,7 +40,7 @@ fn each<H: AsRef<[u8]>>(
     let Some(strings) = Strings::of(input) else { return false };
     let Some(kind) = strings.kind() else { return false };
     let _label = sos::ledger::labelled(sos::ledger::Label::Hash);
-    let total = input.len();
+    let (total, mut pace) = (input.len(), sos::sched::BytePace::new());
     out.clear();
     for row in rows.iter() {
         push_holes(out, row);
@@ -51,7 +51,9 @@ fn each<H: AsRef<[u8]>>(
         let has_room = |own: &&mut ByteRows| own.has_room(HASH_BYTES_MAX);
         let Some(own) = out.byte_rows_mut().filter(has_room) else { return false };
         let _page = sos::memory::experiment::HashPage::take();
-        own.push(hash(strings.get(row, kind).unwrap_or_default()).as_ref());
+        let bytes = strings.get(row, kind).unwrap_or_default();
+        pace.passed(bytes.len());
+        own.push(hash(bytes).as_ref());
     }
     push_holes(out, total);
     true

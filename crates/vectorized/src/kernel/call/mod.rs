@@ -10,10 +10,11 @@ use types::batch::{Selection, Vector};
 use types::value::ColumnType;
 use types::{Result, Value};
 
-use super::step::{Scope, Step, fill};
+use super::step::{Scope, Step, fill, passed};
 use executor::Cx;
 use plan::expr::Expr;
 use plan::function::{Call, Evaluate, Function};
+use sos::sched::BytePace;
 
 /// The input of a function's loop.
 struct Inputs<'a> {
@@ -100,13 +101,17 @@ impl Step for CallStep<'_> {
                 None => changing.push(place),
             }
         }
+        let mut pace = BytePace::new();
         fill(&mut self.output, rows, total, |row| {
+            let mut bytes = 0;
             for place in &changing {
                 values[*place] = vectors[*place].get(row);
+                bytes += values[*place].string_bytes().map_or(0, <[u8]>::len);
             }
             if strict && values.iter().any(Value::is_null) {
                 return Ok(Value::Null);
             }
+            passed(&mut pace, bytes, cx)?;
             evaluate(cx, &call, &values)
         })
     }

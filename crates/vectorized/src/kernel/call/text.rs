@@ -1,6 +1,7 @@
 //! LEN, LEFT, RIGHT, SUBSTRING, CHARINDEX, CONCAT, UPPER and LOWER, without allocating a value per row.
 
 use smallvec::SmallVec;
+use sos::sched::BytePace;
 use types::Collation;
 use types::batch::{ByteKind, ByteRows, Data, Selection, Vector};
 use types::text::{self, LetterCase};
@@ -98,8 +99,10 @@ pub(super) fn char_index(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector
         return false;
     }
     let ignores_case = !is_exact && !collation.is_case_sensitive();
+    let mut pace = BytePace::new();
     let found = rows.try_for_each(|row| {
         let text = texts.get(row);
+        pace.passed(text.len());
         if !is_exact && !text.is_ascii() {
             return Err(());
         }
@@ -163,7 +166,7 @@ fn each(
     mut write: impl FnMut(usize, ByteKind, &[u8], &mut ByteRows) -> bool,
 ) -> bool {
     let Some(Strings::Rows(strings)) = Strings::of(inputs.vectors[0]) else { return false };
-    let total = strings.len();
+    let (total, mut pace) = (strings.len(), BytePace::new());
     out.clear();
     if out.byte_rows().is_none_or(|own| own.kind != strings.kind) {
         return false;
@@ -175,6 +178,7 @@ fn each(
             continue;
         }
         let text = strings.get(row);
+        pace.passed(text.len());
         let own = out.byte_rows_mut().filter(|own| own.has_room(text.len()));
         if !own.is_some_and(|own| write(row, strings.kind, text, own)) {
             return false;
