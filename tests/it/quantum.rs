@@ -1,5 +1,5 @@
 //! Long work that passes no rows yields its scheduler: a sort, a parser, a hash of a long string. What yields
-//! ends in spite of that.
+//! ends in spite of that; a request without an end stops no other.
 
 use crate::client::{Client, error_numbers};
 use crate::server::ServerProcess;
@@ -102,4 +102,36 @@ fn update_that_yields_ends_though_its_row_changes_in_each_gap() {
     let update = "UPDATE r SET h = HASHBYTES('MD2', CONCAT(n, REPLICATE(CONVERT(varchar(max), 'x'), 200000))) \
                   WHERE id = 1";
     assert_eq!(error_numbers(&client.batch(update)), [] as [i32; 0]);
+}
+
+/// The first row lock of a table and a change of a definition wait until no older request has a pointer to what there was before.
+/// A request that neither ends nor waits does so at the end of each quantum.
+#[test]
+fn request_without_an_end_stops_no_other() {
+    const BUSY_SECONDS: u64 = 30;
+    let server = ServerProcess::start(&["--schedulers", "2"]);
+    let mut client = Client::log_in(server.address);
+    let tables =
+        "SELECT value AS n INTO n FROM GENERATE_SERIES(1, 1000); CREATE TABLE t (a int NOT NULL)";
+    assert_eq!(error_numbers(&client.batch(tables)), [] as [i32; 0]);
+    for endless in
+        ["DECLARE @i int = 1", "DECLARE @i int = (SELECT COUNT(*) FROM n AS a CROSS JOIN n AS b)"]
+    {
+        let text = format!(
+            "DECLARE @end datetime2 = DATEADD(second, {BUSY_SECONDS}, SYSDATETIME()); WHILE SYSDATETIME() < @end {endless}"
+        );
+        let began = crate::server::now();
+        let mut busy = Client::log_in(server.address);
+        busy.send(&tds::client::batch(&text, busy.settings));
+        for statement in [
+            "DROP TABLE t; CREATE TABLE t (a int NOT NULL); INSERT t VALUES (1)",
+            "SELECT * FROM t WITH (REPEATABLEREAD)",
+            "CREATE INDEX i ON t (a)",
+            "ALTER TABLE t ADD b int NOT NULL DEFAULT 1",
+            "CHECKPOINT",
+        ] {
+            assert_eq!(error_numbers(&client.batch(statement)), [] as [i32; 0], "{statement}");
+            assert!(began.elapsed().as_secs() < BUSY_SECONDS / 2, "beside {endless}: {statement}");
+        }
+    }
 }

@@ -65,7 +65,7 @@ impl Bed {
 
     /// Stops the server, which waits for its requests.
     pub(crate) fn stop(self) {
-        self.server.stop();
+        self.server.stop(sos::sys::Stop::Terminate);
     }
 }
 

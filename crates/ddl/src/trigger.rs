@@ -49,13 +49,7 @@ pub(crate) fn create(
     if !Name::same(&to.schema, &table.schema) {
         return Err(Msg::TriggerSchema(&create.name.to_string()).into());
     }
-    if table.is_history()
-        || table.is_versioned() && create.timing == TriggerTiming::InsteadOf && view.is_none()
-    {
-        let state = if table.is_history() { 1 } else { 2 };
-        let refused = Error::from(Msg::TriggerOnVersioned(&cx.qualified(&table)));
-        return Err(refused.with_state(state));
-    }
+    check_versioned_target(create, &table, view.is_some(), cx)?;
     let kind = if view.is_some() { "view" } else { "table" };
     check_instead(create, (&table, kind), &to.name, cx)?;
     let (on, source) = (Some(&*table), &cx.source);
@@ -91,6 +85,21 @@ pub(crate) fn create(
         })));
         Ok(())
     })
+}
+
+/// A table of history has no trigger, a table with history none INSTEAD OF a statement.
+fn check_versioned_target(
+    create: &ast::CreateTrigger,
+    table: &TableDef,
+    is_view: bool,
+    cx: &Cx<'_>,
+) -> Result<()> {
+    let state = match create.timing {
+        _ if table.is_history() => 1,
+        TriggerTiming::InsteadOf if table.is_versioned() && !is_view => 2,
+        _ => return Ok(()),
+    };
+    Err(Error::from(Msg::TriggerOnVersioned(&cx.qualified(table))).with_state(state))
 }
 
 pub(crate) fn check_options(create: &ast::CreateTrigger) -> Result<()> {

@@ -8,7 +8,8 @@ use tsql::ast::{Ident, QueryBody, With};
 use types::value::ColumnType;
 use types::{Mode, Msg, Result};
 
-use super::from::{SourceName, add_query_source, require_no_order, to_columns};
+use super::from::{SourceName, add_query_source, to_columns};
+use super::order::require_no_order;
 use super::{bind_body, bind_query, recursion, set};
 use crate::expr::convert_to;
 use crate::{Binder, Cte};

@@ -11,6 +11,7 @@ use types::value::ColumnType;
 use types::{Error, Msg, Result};
 
 use super::hints::{scan_hints, versions_of};
+use super::order::require_no_order;
 use super::{bind_query, bulk, check_option, cte, function, pivot, sample, temporal};
 use crate::context::{check_local, require_entry};
 use crate::dml::is_nested;
@@ -632,33 +633,6 @@ fn bind_derived(
     let bound = beside(binder, lateral, |binder| bind_query(binder, query));
     let columns: Vec<&str> = alias.columns.iter().map(Ident::as_str).collect();
     add_query_source(binder, bound?, SourceName { alias: &alias.name, schema: None }, &columns)
-}
-
-/// Refuses ORDER BY where it says nothing: the rows of a view, of a subquery and the like have no order.
-///
-/// # Errors
-/// 1033, unless TOP, OFFSET or FOR XML gives it a meaning.
-pub fn require_no_order(query: &QueryExpression) -> Result<()> {
-    let means_nothing = !query.order_by.is_empty()
-        && query.offset.is_none()
-        && query.for_clause.is_none()
-        && !has_top(query);
-    if means_nothing { Err(Msg::OrderByInView.into()) } else { Ok(()) }
-}
-
-fn has_top(query: &QueryExpression) -> bool {
-    body_has_top(&query.body)
-}
-
-/// Of a set operation, TOP in one branch is enough.
-fn body_has_top(body: &ast::QueryBody) -> bool {
-    match body {
-        ast::QueryBody::Select(spec) => spec.top.is_some(),
-        ast::QueryBody::Parenthesized(inner) => has_top(inner),
-        ast::QueryBody::SetOperation { first, rest } => {
-            body_has_top(first) || rest.iter().any(|(_, branch)| body_has_top(branch))
-        }
-    }
 }
 
 /// Binds a part of a source. Outside APPLY, it must not see the sources before it.

@@ -16,6 +16,7 @@ mod from;
 mod function;
 mod group;
 mod hints;
+mod order;
 mod pivot;
 mod recursion;
 mod sample;
@@ -36,10 +37,11 @@ pub use cte::declare as declare_ctes;
 pub use document::bind as bind_document;
 pub use from::{
     Lateral, Resolved, SourceName, add_table_source, bind_from, bind_named_source, bind_table_ref,
-    guard_target, require_no_order, resolve_table,
+    guard_target, resolve_table,
 };
 pub use function::{Given, bind_inline, column_type};
 pub use hints::scan_hints;
+pub use order::require_no_order;
 pub use spec::{bind_spec_parts, compound, top_of, traits_of};
 pub use temporal::SystemTime;
 
@@ -66,7 +68,7 @@ pub fn bind_query(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Qu
 /// # Errors
 /// As [`bind_query`].
 pub fn bind_subquery(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Query> {
-    from::require_no_order(query)?;
+    order::require_no_order(query)?;
     let mut query = bind_query(binder, query)?;
     binder.subqueries = true;
     optimizer::prune_query(&mut query);
@@ -78,7 +80,7 @@ pub fn bind_subquery(binder: &mut Binder<'_>, query: &QueryExpression) -> Result
 /// # Errors
 /// As [`bind_query`].
 pub fn bind_exists(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Query> {
-    from::require_no_order(query)?;
+    order::require_no_order(query)?;
     let mut query = match starless(query) {
         Some(query) => bind_query(binder, &query)?,
         None => bind_query(binder, query)?,

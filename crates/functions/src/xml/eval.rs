@@ -124,13 +124,7 @@ impl<'q> Evaluation<'q> {
             return Err(cancelled());
         }
         Ok(match expr {
-            Expr::Sequence(all) => {
-                let mut items = Vec::new();
-                for expr in all {
-                    items.extend(self.eval(expr, focus)?);
-                }
-                items
-            }
+            Expr::Sequence(all) => self.eval_all(all, focus)?.into_iter().flatten().collect(),
             Expr::Integer(n) => vec![Item::Integer(*n)],
             Expr::Double(n) => vec![Item::Double(*n)],
             Expr::Text(text) => vec![Item::Text(text.clone())],
@@ -164,9 +158,8 @@ impl<'q> Evaluation<'q> {
             }
             Expr::Negate(operand) => {
                 let operand = self.eval(operand, focus)?;
-                arithmetic(Operator::Subtract, &vec![Item::Integer(0)], &operand)
-                    .into_iter()
-                    .collect()
+                let zero = vec![Item::Integer(0)];
+                arithmetic(Operator::Subtract, &zero, &operand).into_iter().collect()
             }
             Expr::Union(pair) => {
                 let mut all = self.eval(&pair.0, focus)?;
@@ -179,10 +172,7 @@ impl<'q> Evaluation<'q> {
                 self.filter(items, predicates)?
             }
             Expr::Call(function, arguments) => {
-                let mut values = Vec::with_capacity(arguments.len());
-                for argument in arguments {
-                    values.push(self.eval(argument, focus)?);
-                }
+                let values = self.eval_all(arguments, focus)?;
                 (function.eval)(focus, values)?
             }
             Expr::Element(_)
@@ -191,6 +181,10 @@ impl<'q> Evaluation<'q> {
             | Expr::Comment(_)
             | Expr::Instruction(..) => self.construct(expr, focus)?,
         })
+    }
+
+    fn eval_all(&mut self, all: &'q [Expr], focus: &Focus) -> Result<Vec<Sequence>> {
+        all.iter().map(|expr| self.eval(expr, focus)).collect()
     }
 
     fn is_true(&mut self, expr: &'q Expr, focus: &Focus) -> Result<bool> {

@@ -212,12 +212,15 @@ fn find_integers(items: &[i64], needles: &Vector, rows: &Selection, found: &mut 
     true
 }
 
+/// Whether the bytes of a string are in the list.
+type IsItem<'f> = dyn FnMut(&[u8]) -> bool + 'f;
+
 /// Looks up strings; `false`, and nothing is done, if the operand has other values.
 fn find_strings(
     kind: ByteKind,
     needles: &Vector,
     rows: &Selection,
-    (found, is_item): (&mut [bool], &mut dyn FnMut(&[u8]) -> bool),
+    (found, is_item): (&mut [bool], &mut IsItem<'_>),
     cx: &mut Cx<'_>,
 ) -> Result<bool> {
     let Some(strings) = Strings::of(needles).filter(|strings| strings.kind() == Some(kind)) else {
