@@ -274,7 +274,7 @@ mod tests {
         let watched = Watched::new(&go_on);
         let _ = compare::order_watched(&a, &b, collation, &watched);
         assert!(watched.is_over());
-        let _ = key::encode_value_watched(
+        key::encode_value_watched(
             &a,
             key::KeyPart { collation, direction: key::Direction::Ascending },
             &mut Vec::new(),
