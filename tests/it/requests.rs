@@ -419,8 +419,11 @@ fn killed_session_ends_and_is_told_if_it_waits_for_an_answer() {
 
 #[test]
 fn a_request_that_a_stop_cuts_off_ends_with_an_error() {
+    let usual = ["serve", "--port", "0", "--sa-password", PASSWORD];
+    // The tests themselves may have been started by nohup, which a shell can not undo.
+    let hangs_up = "exec env --default-signal=HUP \"$0\" \"$@\"";
     for signal in ["TERM", "INT", "HUP"] {
-        let mut server = ServerProcess::start(&[]);
+        let mut server = ServerProcess::start_command(command_after(hangs_up, &usual));
         let mut client = Client::log_in(server.address);
         client.send(&client::batch("WAITFOR DELAY '00:00:30' SELECT 1", client.settings));
         for _ in 0..20 {

@@ -49,10 +49,10 @@ impl Host for Engine {
         into::run_select_into(select, cx)
     }
 
-    fn default_value(&self, column: &ColumnDef, cx: &Cx<'_>) -> Result<Expr> {
+    fn default_value(&self, table: &TableDef, column: &ColumnDef, cx: &Cx<'_>) -> Result<Expr> {
         let database = Arc::clone(&cx.session.identity.database);
         let context = bare_context(cx.session, &database);
-        default_value(&mut context.binder(), column)
+        default_value(&mut context.binder(), table, column)
     }
 
     fn new_row(

@@ -57,7 +57,7 @@ pub trait Host: Sync {
     ///
     /// # Errors
     /// The errors of names in the expression.
-    fn default_value(&self, column: &ColumnDef, cx: &Cx<'_>) -> Result<Expr>;
+    fn default_value(&self, table: &TableDef, column: &ColumnDef, cx: &Cx<'_>) -> Result<Expr>;
 
     /// Binds what completes a row of a table: computed columns and constraints that depend on a
     /// column for which `changes` returns true. `register` maps ordinals to registers.

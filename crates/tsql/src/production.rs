@@ -359,8 +359,7 @@ const OPTIONS: &[Production] = &[
     list(&["security::create_login"], "CREATE LOGIN l WITH PASSWORD = 'Secret-1', ", "CHECK_POLICY = OFF", ", ", ""),
     list(&["security::login_option"], "CREATE LOGIN l WITH PASSWORD = 'Secret-1' ", "MUST_CHANGE", " ", ""),
     list(&["security::alter_principal"], "ALTER USER u WITH ", "DEFAULT_SCHEMA = dbo", ", ", ""),
-    list(&["security::permission"], "GRANT ", "SELECT", ", ", " ON t TO public"),
+    list(&["security::permission", "security::permission_name"], "GRANT ", "SELECT", ", ", " ON t TO public"),
     list(&[], "GRANT SELECT ON t TO ", "u{n}", ", ", ""),
-    list(&["security::permission_name"], "GRANT ", "VIEW", " ", " TO public"),
     list(&["security::securable"], "GRANT SELECT ON t (", "a", ", ", ") TO public"),
 ];

@@ -77,7 +77,7 @@ fn or_default(
     source: Expr,
 ) -> Result<()> {
     let column = &table.columns[ordinal];
-    let Some(default) = row::default_of(binder, column)? else { return Ok(()) };
+    let Some(default) = row::default_of(binder, table, column)? else { return Ok(()) };
     let InsertValue::Source(given) = std::mem::replace(value, InsertValue::Default(None)) else {
         return Err(Msg::InternalError.into());
     };

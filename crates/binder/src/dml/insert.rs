@@ -359,7 +359,7 @@ pub(crate) fn make(
     for (value, column) in given.into_iter().zip(&definition.columns) {
         columns.push(match value {
             Some(value) => value,
-            None => row::unnamed(binder, column)?,
+            None => row::unnamed(binder, &definition, column)?,
         });
     }
     let row = row::new_row(binder, &definition, &|i| first.plus(i), &|_| true)?;
@@ -410,7 +410,7 @@ fn values_row(
             if column.identity.is_some() {
                 return Err(Msg::DefaultForIdentity.into());
             }
-            named.push((ordinal, row::unnamed(binder, column)?));
+            named.push((ordinal, row::unnamed(binder, &definition, column)?));
             continue;
         }
         let value = bind_expr(binder, value)?;
@@ -436,7 +436,7 @@ fn values(
         for (&ordinal, value) in columns.iter().zip(values) {
             let column = &definition.columns[ordinal];
             row_values.push(match value.kind {
-                ast::ExprKind::Default => row::default_value(binder, column)?,
+                ast::ExprKind::Default => row::default_value(binder, &definition, column)?,
                 _ if column.generated.is_some() => {
                     return Err(Msg::InsertGenerated(&full_name(binder, &definition)).into());
                 }

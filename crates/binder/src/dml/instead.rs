@@ -125,7 +125,7 @@ fn set_item(
     let ordinal = u16::try_from(place).map_err(|_| Msg::InvalidColumn(name))?;
     let definition = &shape.columns[place];
     let value = match value.kind {
-        ast::ExprKind::Default => row::default_value(binder, definition)?,
+        ast::ExprKind::Default => row::default_value(binder, shape, definition)?,
         _ => bind_expr(binder, value)?,
     };
     let before = old.get(place).copied().ok_or(Msg::InvalidColumn(name))?;

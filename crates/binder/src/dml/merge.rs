@@ -379,7 +379,7 @@ fn bind_insert(
                 let value = hiding(binder, hidden, |binder| bind_expr(binder, value))?;
                 InsertValue::Source(row::stored(value, column)?)
             }
-            _ => row::unnamed(binder, column)?,
+            _ => row::unnamed(binder, table, column)?,
         });
     }
     let first = binder.new_registers(table.columns.len());

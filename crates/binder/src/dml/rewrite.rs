@@ -70,7 +70,7 @@ fn bind_copy(
                 }
                 // A column that becomes generated has its default in existing rows.
                 Rewrite::Default if column.generated.is_some() && column.default.is_some() => {
-                    row::default_value(binder, column)?
+                    row::default_value(binder, after, column)?
                 }
                 Rewrite::Default => continue,
                 Rewrite::NullUnlessMade if made => continue,

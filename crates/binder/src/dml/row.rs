@@ -8,10 +8,29 @@ use types::{DataType, Mode, Msg, Result, Value};
 
 use crate::expr::{assign, bind_condition, bind_expr};
 use crate::{Binder, Level, Source, SourceColumn};
+use catalog::table::TEMPDB;
 use catalog::{ColumnDef, TableDef};
 use plan::expr::{Expr, ExprKind, Register};
 use plan::sink::Traits;
 use plan::statement::{InsertValue, Lookup, NewRow};
+
+/// Binds a part of a table's definition: its names are those of the table's database, whichever is current. A
+/// temporary table has those of the session.
+fn in_database_of<T>(
+    binder: &mut Binder<'_>,
+    table: &TableDef,
+    bind: impl FnOnce(&mut Binder<'_>) -> T,
+) -> T {
+    let outer = binder.database;
+    if table.database_id != TEMPDB
+        && let Some(own) = binder.catalog.database_by_id(table.database_id)
+    {
+        binder.database = own.name.as_str();
+    }
+    let bound = bind(binder);
+    binder.database = outer;
+    bound
+}
 
 /// Binds an expression of a table's definition. Only the table's columns are in scope, at the
 /// registers that `register` returns.
@@ -38,14 +57,20 @@ fn over_row<T>(
     };
     let ctes = std::mem::take(&mut binder.ctes);
     let variables = std::mem::take(&mut binder.variables);
-    let bound = binder.apart(|binder| binder.within(Level::of(source), bind));
+    let bound = in_database_of(binder, table, |binder| {
+        binder.apart(|binder| binder.within(Level::of(source), bind))
+    });
     binder.ctes = ctes;
     binder.variables = variables;
     bound
 }
 
 /// Binds a column's default, converted to the column's type; `None` without one.
-pub(crate) fn default_of(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<Option<Expr>> {
+pub(crate) fn default_of(
+    binder: &mut Binder<'_>,
+    table: &TableDef,
+    column: &ColumnDef,
+) -> Result<Option<Expr>> {
     let Some(default) = &column.default else { return Ok(None) };
     let variables = std::mem::take(&mut binder.variables);
     // A table and the objects that its defaults use have the same owner, so no permission is
@@ -53,7 +78,9 @@ pub(crate) fn default_of(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<
     let rights = binder.rights.take();
     let bound = match functions::logic::sequential_default(&default.text.tree) {
         Some(bound) => Ok(bound),
-        None => binder.apart(|binder| bind_expr(binder, &default.text.tree)),
+        None => in_database_of(binder, table, |binder| {
+            binder.apart(|binder| bind_expr(binder, &default.text.tree))
+        }),
     };
     binder.rights = rights;
     binder.variables = variables;
@@ -102,7 +129,11 @@ pub fn check_options(binder: &Binder<'_>, statement: &str) -> Result<()> {
 }
 
 /// Returns the value of a column that the statement does not name.
-pub(crate) fn unnamed(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<InsertValue> {
+pub(crate) fn unnamed(
+    binder: &mut Binder<'_>,
+    table: &TableDef,
+    column: &ColumnDef,
+) -> Result<InsertValue> {
     if column.computed.is_some() {
         return Ok(InsertValue::Computed);
     }
@@ -115,14 +146,18 @@ pub(crate) fn unnamed(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<Ins
     if let Some(generated) = column.generated {
         return Ok(InsertValue::Period(generated));
     }
-    Ok(InsertValue::Default(default_of(binder, column)?))
+    Ok(InsertValue::Default(default_of(binder, table, column)?))
 }
 
 /// Binds the value of DEFAULT for a column: NULL without a default.
-pub fn default_value(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<Expr> {
+pub fn default_value(
+    binder: &mut Binder<'_>,
+    table: &TableDef,
+    column: &ColumnDef,
+) -> Result<Expr> {
     let null =
         Expr::new(ExprKind::Constant(Value::Null), ColumnType { nullable: true, ..column.ty });
-    Ok(default_of(binder, column)?.unwrap_or(null))
+    Ok(default_of(binder, table, column)?.unwrap_or(null))
 }
 
 /// Binds the completion of a new row; only the parts that depend on a column for which `changes`

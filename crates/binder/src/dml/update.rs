@@ -333,7 +333,7 @@ impl Setter<'_> {
     ) -> Result<Expr> {
         let column = &self.base.definition.columns[usize::from(ordinal)];
         if matches!(value.kind, ast::ExprKind::Default) {
-            return row::default_value(binder, column);
+            return row::default_value(binder, &self.base.definition, column);
         }
         let value = bind_expr(binder, value)?;
         let old = Expr::new(

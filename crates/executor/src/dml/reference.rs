@@ -348,7 +348,7 @@ fn defaults(
 ) -> Result<Vec<Value>> {
     let mut bound = Vec::with_capacity(key.columns.len());
     for column in &key.columns {
-        bound.push(cx.host.default_value(&child.columns[usize::from(*column)], cx)?);
+        bound.push(cx.host.default_value(child, &child.columns[usize::from(*column)], cx)?);
     }
     let values = bound.iter().map(|expr| eval(expr, cx)).collect::<Result<Vec<Value>>>()?;
     if !values.iter().any(Value::is_null) {
@@ -482,6 +482,7 @@ pub(super) fn referring<'t>(
     let (mut found, mut seen) = (Vec::new(), 0);
     while let Some(row) = scan.next().map_err(|e| fault::raise(cx, e))? {
         seen += 1;
+        fault::row_passed(cx)?;
         if refers_by(child, key, row.image()) == change.grouped {
             found.push(row);
         }
@@ -505,6 +506,7 @@ pub(super) fn referring_to_any<'t, 'c>(
     let (mut found, mut seen) = (Vec::new(), 0);
     while let Some(row) = scan.next().map_err(|e| fault::raise(cx, e))? {
         seen += 1;
+        fault::row_passed(cx)?;
         if let Some(change) = changes.get(refers_by(child, key, row.image()).as_slice()) {
             found.push((row, *change));
         }
