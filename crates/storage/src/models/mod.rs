@@ -58,8 +58,9 @@ pub(crate) fn prove(model: fn(), mutant: Mutant) {
     assert!(caught, "the model lets {mutant:?} pass");
 }
 
-/// Schedules within which a mutant must fail. Most do in the first hundreds.
-const MUTANT_SCHEDULES_MAX: usize = 100_000;
+/// Schedules within which a mutant must fail. Most do in the first hundreds, a mark of a head that is set too late in the
+/// first hundred thousand in three of four runs.
+const MUTANT_SCHEDULES_MAX: usize = 1_000_000;
 
 /// Schedules per turn of a kind.
 const TURN: usize = 1_000;
