@@ -162,7 +162,7 @@ growth:
 
 # All cases, or those whose names have $(CASE).
 doubling:
-	DOUBLING="$(CASE)" RUST_MIN_STACK=67108864 cargo test --locked -p engine --test it -- --ignored --nocapture cost_grows
+	DOUBLING="$(CASE)" cargo test --locked -p engine --test it -- --ignored --nocapture cost_grows
 
 fuzz:
 	for target in $(FUZZ_TARGETS); do \
