@@ -23,7 +23,7 @@ fn main() {
     }
 }
 
-/// Whether rustc links with the lld it brings along, as it does on this one target unless it is told another linker.
+/// Whether rustc uses the lld of its own toolchain: the default on this target, if no other linker is set.
 fn has_own_linker() -> bool {
     let is_default =
         std::env::var("TARGET").is_ok_and(|target| target == "x86_64-unknown-linux-gnu");

@@ -316,7 +316,8 @@ pub(crate) struct Suspended {
     offline: bool,
 }
 
-/// Takes the worker out of the epoch for the length of a wait, unless its request holds a pin.
+/// Takes the worker out of the epoch for the length of a wait, unless its request holds a pin. As with
+/// [`step_aside`], the thread must not pin until the result is dropped.
 pub(crate) fn suspend() -> Suspended {
     LOCAL.with(|local| {
         let offline = local.depth.get() == 1 && local.serving.get();
@@ -330,7 +331,8 @@ pub(crate) fn suspend() -> Suspended {
 
 /// Takes the worker out of the epoch while it offers its scheduler to others at the end of a quantum, unless its request
 /// holds a pin. Otherwise a request that neither ends nor waits would hold back, for good, what is to be freed and who waits
-/// for pins: a checkpoint, a change of a definition, the first row lock of a table.
+/// for pins: a checkpoint, a change of a definition, the first row lock of a table. Until the result is dropped, the
+/// thread must not pin: that would be an increment and no protection.
 pub(crate) fn step_aside() -> Suspended {
     LOCAL.with(|local| {
         let offline = local.depth.get() == 1 && local.serving.get();

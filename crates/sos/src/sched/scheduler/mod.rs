@@ -25,6 +25,7 @@ use std::io;
 
 use super::crew::SentItem;
 use super::handover::baton::{Baton, Passed};
+use crate::epoch;
 use crate::lock::{SpinClass, SpinLock};
 use crate::sync::{Arc, AtomicBool, AtomicU32, AtomicU64, CachePadded, Ordering, Weak};
 use crate::sys::{self, EventFd, Poller};
@@ -242,8 +243,13 @@ impl Scheduler {
             || self.baton.has_yielded()
             || self.baton.has_mail();
         self.counters.step();
+        // An epoch pin of this request stays: others may run, but nothing that it reads is freed.
+        let aside = epoch::step_aside();
         if ready {
             self.baton.offer(&worker.seat, || Worker::hire(self));
+        }
+        drop(aside);
+        if ready {
             self.counters.held_by(worker.activity.number());
         }
         ready

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use super::Worker;
 use crate::clock;
-use crate::epoch;
 use crate::ledger::{self, State};
 use crate::sampler;
 use crate::sched::activity::{self, Standing};
@@ -171,10 +170,7 @@ fn quantum_over(worker: &Worker) {
     let before = ledger::to(State::Signal(WaitType::SchedulerYield));
     let started = ledger::now_at_edge();
     activity::signalled();
-    // An epoch pin of this request stays: others may run, but nothing that it reads is freed.
-    let aside = epoch::step_aside();
     let yielded = worker.scheduler.end_quantum(worker);
-    drop(aside);
     ledger::to(before);
     worker.activity.stand(Standing::Running);
     worker.quantum.renew();
