@@ -62,8 +62,12 @@ impl Folder {
     }
 
     /// Makes a command run in the folder, as its owner and without the environment of ours.
+    ///
+    /// Its temporary files are there too: a MariaDB that starts removes those of another one in the
+    /// same folder, and that one's bootstrap then fails.
     pub(crate) fn own(&self, command: &mut Command) {
-        command.current_dir(&self.path).env("HOME", &self.path).stdin(Stdio::null());
+        command.current_dir(&self.path).stdin(Stdio::null());
+        command.env("HOME", &self.path).env("TMPDIR", &self.path);
         if let Some((user, group)) = self.owner {
             command.uid(user).gid(group);
         }
