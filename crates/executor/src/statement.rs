@@ -175,12 +175,15 @@ pub fn in_transaction<T>(
             let (left, done) = run_whole(transaction, cx, work);
             let Some(left) = left else { return done };
             transaction = left;
-            if done.is_err() && !transaction.is_doomed() {
-                transaction.rollback_to(savepoint);
-            }
-            if cx.fault != Some(StorageError::Restart) || !cx.picking.lose() {
+            if !cx.picking.begins_again(cx.fault.as_ref()) {
+                if done.is_err() && !transaction.is_doomed() {
+                    transaction.rollback_to(savepoint);
+                }
                 break done;
             }
+            // What a lost round has claimed is not kept: others, which it waits for in the next
+            // round, may wait for it.
+            transaction.withdraw_to(savepoint);
             transaction.next_statement();
             // A cancelled statement leaves the transaction to the session.
             if let Err(cancelled) = begin_again(cx) {
@@ -207,7 +210,10 @@ pub fn in_transaction<T>(
                 }
                 Err(error) => return Err(fault::raise(cx, error)),
             },
-            Err(_) if cx.fault == Some(StorageError::Restart) => {
+            Err(_)
+                if cx.picking.begins_again(cx.fault.as_ref())
+                    || cx.fault == Some(StorageError::Restart) =>
+            {
                 transaction.restart().map_err(|e| fault::raise(cx, e))?;
                 true
             }
@@ -218,7 +224,6 @@ pub fn in_transaction<T>(
             }
         };
         debug_assert!(restart, "only a restart goes round");
-        cx.picking.lose();
         begin_again(cx)?;
     }
 }

@@ -86,4 +86,4 @@ pub use store::{
     Collected, IndexUse, IndexUses, Mistake, Operations, Store, StoreOptions, Table, TableUses,
     UseTotal,
 };
-pub use transaction::{Claim, RowRef, Savepoint, Transaction};
+pub use transaction::{Claim, Pick, RowRef, Savepoint, Transaction};

@@ -1,5 +1,6 @@
 //! Statements that pick rows and lose them (docs/decisions/0434): the seventh round claims what it reads,
-//! and a cancellation between two rounds leaves the transaction as it was.
+//! a cancellation between two rounds leaves the transaction as it was, and two that remove duplicates
+//! leave one of each.
 //!
 //! Two sessions hold the two rows of `gate`, which the statement reads by locks, once in each round. So it
 //! stops between its snapshot and its pick, and the test changes the rows of `t` then:
@@ -113,7 +114,7 @@ impl Stage {
     }
 
     /// Lets the consumer pick the row of this round, which has been changed since its snapshot. Another
-    /// row is the first then: in a transaction the consumer owns those that it has lost.
+    /// row is the first then.
     fn lose_round(&mut self, round: usize) {
         let next = round + 1;
         let change = format!(
@@ -178,4 +179,42 @@ fn a_cancellation_between_two_rounds_leaves_the_transaction() {
     run(&mut session, "COMMIT");
     assert_eq!(sets(&mut stage.test, count), [[["1"]]]);
     assert_eq!(sets(&mut stage.test, "SELECT COUNT(*) FROM t WHERE gone = 1"), [[["1"]]]);
+}
+
+/// Two sessions remove duplicates at the same time, and each would keep another one.
+#[test]
+fn two_that_remove_duplicates_at_once_leave_one_of_each() {
+    const DEDUPE: &str = "WITH d AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY id ORDER) AS n \
+         FROM t) DELETE d WHERE n > 1";
+    for (begin, end) in [("", ""), ("BEGIN TRAN; ", "; COMMIT")] {
+        let instance = instance_on(2, |_| {});
+        let mut test = login(&instance);
+        run(&mut test, "CREATE DATABASE d");
+        run(&mut test, "USE d");
+        run(
+            &mut test,
+            "CREATE TABLE t (id int PRIMARY KEY NONCLUSTERED, k int NOT NULL); \
+             INSERT t SELECT value, value % 500 FROM GENERATE_SERIES(1, 1000)",
+        );
+        for round in 0..20 {
+            let answers = ["ASC", "DESC"].map(|order| {
+                let mut session = login(&instance);
+                run(&mut session, "USE d");
+                let text =
+                    format!("{begin}{}{end}", DEDUPE.replace("ORDER)", &format!("{order})")));
+                spawn(&instance, session, &text)
+            });
+            for answer in answers {
+                let (_, answer) = answer.recv().expect("it ends");
+                assert!(answer.errors.is_empty(), "{answer:?}");
+            }
+            let left = sets(&mut test, "SELECT COUNT(*), COUNT(DISTINCT k) FROM t");
+            assert_eq!(left, [[["500", "500"]]], "round {round}: {begin}");
+            run(
+                &mut test,
+                "INSERT t SELECT value, value % 500 FROM GENERATE_SERIES(1, 1000) \
+                 WHERE value NOT IN (SELECT id FROM t)",
+            );
+        }
+    }
 }

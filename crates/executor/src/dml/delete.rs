@@ -97,11 +97,11 @@ fn run_point(delete: &Delete, cx: &mut Cx<'_>) -> Result<bool> {
 fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Result<u64> {
     let main = cx.changing();
     let table = table_of(&delete.target);
-    let limit = limit_of(delete.top.as_ref(), cx)?;
     let private = Private::begin(&delete.target, cx);
+    let mut target = Target::new(&delete.root, delete.row, private.or(main), cx);
+    let limit = limit_of(delete.top.as_ref(), cx)?;
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction: main, tables: &tables, current: smallvec::SmallVec::new() };
-    let mut target = Target::new(&delete.root, delete.row, cx);
     let instead = trigger::is_instead(&delete.output, cx);
     let mut count = 0;
     run(&delete.root, cx, &mut rows, &mut |cx, rows| {
@@ -129,6 +129,7 @@ fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
         Ok(Flow::More)
     })?;
     drop(rows);
+    target.finish(private.or(main), cx)?;
     private.commit(cx)?;
     Ok(count)
 }

@@ -39,11 +39,11 @@ pub(crate) fn run_merge(merge: &Merge, cx: &mut Cx<'_>) -> Result<StatementResul
 
 fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result<u64> {
     let main = cx.changing();
-    let limit = limit_of(merge.top.as_ref(), cx)?;
     let private = Private::begin(&merge.target, cx);
+    let mut target = Target::new(&merge.root, merge.row, private.or(main), cx);
+    let limit = limit_of(merge.top.as_ref(), cx)?;
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction: main, tables: &tables, current: SmallVec::new() };
-    let mut target = Target::new(&merge.root, merge.row, cx);
     let mut changed = SpreadSet::new();
     let mut deferred = Deferred::new(cx);
     let mut count = 0;
@@ -79,6 +79,7 @@ fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result
         Ok(Flow::More)
     })?;
     drop(rows);
+    target.finish(private.or(main), cx)?;
     let table = table_of(&merge.target);
     deferred.store(table, &rows_of(&merge.target, cx), private.or(main), cx)?;
     private.commit(cx)?;

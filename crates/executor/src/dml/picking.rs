@@ -6,12 +6,25 @@
 //! no more than are picked. Where an operator between them takes all rows first, the scan claims
 //! none. The statement begins again if a row that it has picked is changed or gone, and claims all
 //! rows that it reads when it has lost several times, so it ends. docs/decisions/0434.
+//!
+//! Where a window function ranks the rows, what is picked depends on rows that are not: of two
+//! duplicates each of two statements could delete one. If another transaction has picked so in the same
+//! table meanwhile, the statement begins again at once, and claims all.
 
+use catalog::options::IsolationLevel;
 use plan::children;
-use plan::query::{Node, Scan, Versions};
+use plan::query::{Node, Scan, ScanHints, Versions};
+use plan::statement::table_of;
+use storage::{Error as StorageError, Pick, Transaction};
+
+use crate::Cx;
+use crate::query::level_of;
 
 /// How often a statement begins again before it claims all rows that it reads.
 const ROUNDS_MAX: u8 = 6;
+/// How often a statement that is the victim of a deadlock begins again. The other one goes on, so each
+/// time one of them is done, unless it is about rows that the transaction has claimed before.
+const DEADLOCKS_MAX: u8 = 6;
 
 /// How a statement reads the rows among which it picks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,23 +33,24 @@ pub(crate) struct Picking {
     rounds_left: u8,
     /// Whether the scan claims no rows, in this round.
     reads: bool,
+    /// How often it may begin again after a deadlock; 0 for a statement that does not pick so.
+    deadlocks_left: u8,
 }
 
 impl Picking {
     /// Returns the state of a statement that [`crate::statement::in_transaction`] runs again.
     pub(crate) fn repeatable() -> Self {
-        Self { rounds_left: ROUNDS_MAX, reads: false }
+        Self { rounds_left: ROUNDS_MAX, reads: false, deadlocks_left: 0 }
     }
 
     /// Decides for a plan whose target is `scan`.
     pub(super) fn decide(&mut self, root: &Node, scan: Option<&Scan>) {
-        let has_locks = scan.is_some_and(|scan| {
-            let table = plan::statement::table_of(&scan.table);
-            let is_private = scan.hints.database == Versions::Private;
-            !table.memory_optimized && !is_private && table.columnstore.is_none()
-        });
         let picks = scan.is_some_and(|scan| scan.hints.picked && !scan.hints.exclusive);
+        let has_locks = scan.is_some_and(has_row_locks);
         self.reads = self.rounds_left > 0 && has_locks && picks && !is_streamed(root);
+        if self.reads && self.rounds_left == ROUNDS_MAX {
+            self.deadlocks_left = DEADLOCKS_MAX;
+        }
     }
 
     /// Returns whether the scan claims no rows, and the statement begins again if one is lost.
@@ -44,11 +58,26 @@ impl Picking {
         self.reads
     }
 
-    /// Counts a round in which a picked row was lost. Returns whether there was such a round.
-    pub(crate) fn lose(&mut self) -> bool {
+    /// Makes the next round the one that claims all rows.
+    pub(super) fn give_up(&mut self) {
+        self.rounds_left = u8::from(self.reads);
+    }
+
+    /// Returns whether a statement that has failed begins again; counts the round that it has lost.
+    ///
+    /// A statement waits for others in the order in which it picks, they in theirs. One that loses a
+    /// deadlock for that gives up what it has claimed.
+    pub(crate) fn begins_again(&mut self, fault: Option<&StorageError>) -> bool {
         let lost = std::mem::take(&mut self.reads);
         self.rounds_left -= u8::from(lost);
-        lost
+        match fault {
+            Some(StorageError::Restart) => lost,
+            Some(StorageError::Deadlock) if self.deadlocks_left > 0 => {
+                self.deadlocks_left -= 1;
+                true
+            }
+            _ => false,
+        }
     }
 }
 
@@ -60,5 +89,60 @@ fn is_streamed(node: &Node) -> bool {
             children::passed(node).is_some_and(is_streamed)
         }
         _ => false,
+    }
+}
+
+/// Returns whether transactions own the rows of the scan's table.
+fn has_row_locks(scan: &Scan) -> bool {
+    let table = table_of(&scan.table);
+    let is_private = scan.hints.database == Versions::Private;
+    !table.memory_optimized && !is_private && table.columnstore.is_none()
+}
+
+/// Returns whether a window function ranks the rows of the scan with a row number.
+fn is_ranked(node: &Node, row: u32) -> bool {
+    let mut found = false;
+    let holds = |input: &Node| super::update::scan_with(input, row).is_some();
+    children::inputs(node, &mut |input| {
+        found |= matches!(node, Node::Window(_)) && holds(input) || is_ranked(input, row);
+    });
+    found
+}
+
+/// The note of a statement that picks by a window function, at its table.
+pub(super) struct Note<'s> {
+    scan: &'s Scan,
+    pick: Pick,
+    /// Whether the statement must begin again if it was not alone: it has claimed only what it has
+    /// picked, under READ COMMITTED, and has not asked to pass over what others own.
+    asks: bool,
+}
+
+impl<'s> Note<'s> {
+    /// Notes the statement if it picks so. To be called before it reads.
+    pub(super) fn new(
+        root: &Node,
+        scan: Option<&'s Scan>,
+        transaction: &Transaction,
+        cx: &Cx<'_>,
+    ) -> Option<Self> {
+        let scan = scan.filter(|scan| scan.hints.picked && has_row_locks(scan))?;
+        if !is_ranked(root, scan.row) {
+            return None;
+        }
+        let ScanHints { read_past, .. } = scan.hints;
+        let is_committed = matches!(
+            level_of(scan.hints, cx),
+            IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted
+        );
+        let asks = cx.picking.reads() && !read_past && is_committed;
+        let pick = transaction.pick_among(&table_of(&scan.table).rows.data);
+        Some(Self { scan, pick, asks })
+    }
+
+    /// Returns whether the statement can keep what it has picked. To be called after its last claim.
+    pub(super) fn holds(&self, transaction: &Transaction) -> bool {
+        let table = &table_of(&self.scan.table).rows.data;
+        !self.asks || transaction.has_picked_alone(table, self.pick)
     }
 }

@@ -6,6 +6,7 @@ use types::{Error, Msg, Result, Value};
 
 use super::deferred::{Deferred, is_key_taken};
 use super::output::Collected;
+use super::picking::Note;
 use super::write::{Verb, set_instead, set_row, storage_error};
 use super::{Private, reference, rows_of, version};
 use crate::columnstore::Taker;
@@ -171,11 +172,11 @@ fn update_error(error: storage::Error, set: &SetRow, table: &TableDef, cx: &mut 
 fn run_rows(update: &Update, cx: &mut Cx<'_>, collected: &mut Collected) -> Result<u64> {
     let main = cx.changing();
     let table = table_of(&update.target);
-    let limit = limit_of(update.top.as_ref(), cx)?;
     let private = Private::begin(&update.target, cx);
+    let mut target = Target::new(&update.root, update.row, private.or(main), cx);
+    let limit = limit_of(update.top.as_ref(), cx)?;
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction: main, tables: &tables, current: smallvec::SmallVec::new() };
-    let mut target = Target::new(&update.root, update.row, cx);
     let mut deferred = Deferred::new(cx);
     let instead = trigger::is_instead(&update.output, cx);
     let mut count = 0;
@@ -221,6 +222,7 @@ fn run_rows(update: &Update, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
         Ok(Flow::More)
     })?;
     drop(rows);
+    target.finish(private.or(main), cx)?;
     deferred.store(table, &rows_of(&update.target, cx), private.or(main), cx)?;
     private.commit(cx)?;
     Ok(count)
@@ -241,10 +243,17 @@ pub(super) struct Target<'s> {
     /// Rows changed already, where a join may return a row twice.
     seen: Option<SpreadSet<CurrentId>>,
     taker: Taker,
+    note: Option<Note<'s>>,
 }
 
 impl<'s> Target<'s> {
-    pub(super) fn new(root: &'s Node, row: u32, cx: &mut Cx<'_>) -> Self {
+    /// To be called before the statement reads anything.
+    pub(super) fn new(
+        root: &'s Node,
+        row: u32,
+        transaction: &storage::Transaction,
+        cx: &mut Cx<'_>,
+    ) -> Self {
         let scan = scan_with(root, row);
         cx.picking.decide(root, scan);
         if cx.picking.reads() {
@@ -252,7 +261,17 @@ impl<'s> Target<'s> {
             cx.scratch.variables.clone_from(&cx.frame.variables);
         }
         let seen = (!matches!(root, Node::Scan(_))).then(SpreadSet::new);
-        Self { scan, seen, taker: Taker::default() }
+        let note = Note::new(root, scan, transaction, cx);
+        Self { scan, seen, taker: Taker::default(), note }
+    }
+
+    /// Ends the claims of a statement, or makes it begin again because of what others have picked.
+    pub(super) fn finish(self, transaction: &storage::Transaction, cx: &mut Cx<'_>) -> Result<()> {
+        if self.note.is_none_or(|note| note.holds(transaction)) {
+            return Ok(());
+        }
+        cx.picking.give_up();
+        Err(lost(cx))
     }
 
     /// Claims a row for a change; `None` if it was deleted, no longer qualifies, or was changed by
@@ -287,8 +306,6 @@ impl<'s> Target<'s> {
         let row = if is_fixed { row.fixed() } else { row };
         let row = match transaction.claim(row, when_owned(hints)) {
             Ok(Claim::Current(row)) => row,
-            // It waits for others in the order in which it picks, they in theirs.
-            Err(StorageError::Deadlock) if may_give_way(cx) => return Err(lost(cx)),
             Err(error) => return Err(fault::raise(cx, error)),
             Ok(_) if cx.picking.reads() => return Err(lost(cx)),
             Ok(Claim::Changed(row)) => {
@@ -317,13 +334,8 @@ fn lost(cx: &mut Cx<'_>) -> Error {
     fault::raise(cx, StorageError::Restart)
 }
 
-/// Returns whether a statement that loses a deadlock begins again: then it owns nothing.
-fn may_give_way(cx: &Cx<'_>) -> bool {
-    cx.picking.reads() && cx.session.transaction.count == 0
-}
-
 /// Finds the scan that has a row number.
-fn scan_with(node: &Node, row: u32) -> Option<&Scan> {
+pub(super) fn scan_with(node: &Node, row: u32) -> Option<&Scan> {
     match node {
         Node::Scan(scan) => (scan.row == row).then_some(scan),
         Node::Join(join) => scan_with(&join.left, row).or_else(|| scan_with(&join.right, row)),

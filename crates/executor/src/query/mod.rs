@@ -46,7 +46,7 @@ pub use scan::{
     Cursor, blocks, column_index, column_view, data_of as table_data, index_blocks, load,
     only_looks, open, read_mode,
 };
-pub(crate) use scan::{encode_seek_key, when_owned};
+pub(crate) use scan::{encode_seek_key, level_of, when_owned};
 pub use spool::Spooled;
 pub use window::Input as WindowInput;
 

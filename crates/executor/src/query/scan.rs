@@ -662,7 +662,7 @@ pub fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Read
 }
 
 /// Returns the isolation level of an access: the hint's, or the session's.
-fn level_of(hints: ScanHints, cx: &Cx<'_>) -> IsolationLevel {
+pub(crate) fn level_of(hints: ScanHints, cx: &Cx<'_>) -> IsolationLevel {
     match hints {
         ScanHints { serializable: true, .. } => IsolationLevel::Serializable,
         ScanHints { repeatable_read: true, .. } => IsolationLevel::RepeatableRead,

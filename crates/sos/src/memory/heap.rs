@@ -38,10 +38,16 @@ static UNITS: [Slices; HEAP_BYTES_MAX / UNIT_BYTES] =
 /// unit, and by the trimmer when no thread has.
 static TAGGED: [AtomicU32; HEAP_BYTES_MAX / UNIT_BYTES] =
     [const { AtomicU32::new(0) }; HEAP_BYTES_MAX / UNIT_BYTES];
-/// Units with small pages instead of a huge one: the trimmer has split them, or memory was short
-/// when they were first used. Written by the trimmer and by the thread that populates the unit.
+/// Units with small pages instead of a huge one: the trimmer has split them, they are among the
+/// first ones, or memory was short when they were first used. Written by the trimmer and by the
+/// thread that populates the unit.
 static APART: [AtomicBool; HEAP_BYTES_MAX / UNIT_BYTES] =
     [const { AtomicBool::new(false) }; HEAP_BYTES_MAX / UNIT_BYTES];
+
+/// So many units at the start begin with small pages, and may become huge pages when they are
+/// nearly in use as a whole: a server that does nothing has some 8 MB in the heap, and a page more
+/// or less would be a tenth of its memory.
+const GROWING_UNITS: usize = 4;
 
 /// The bytes of the tag table for one slice.
 const TAGS_BYTES: usize = SLICE_BYTES / TAGGED_BYTES;
@@ -166,7 +172,8 @@ fn take(unit: usize, slices: u64) {
     let mut by = steps();
     if lacking > 0 {
         budget::grow(lacking * (SLICE_BYTES + TAGS_BYTES));
-        if by == Steps::Units && budget::is_short() && UNITS[unit].is_new() {
+        let begins_small = unit < GROWING_UNITS || budget::is_short();
+        if by == Steps::Units && begins_small && UNITS[unit].is_new() {
             // The unit is populated slice by slice, as one that was split.
             prefer_pages(SysCause::PagePopulate, unit_start(unit), UNIT_BYTES, Paging::Small);
             APART[unit].store(true, Ordering::Relaxed);
@@ -274,11 +281,11 @@ pub(super) fn release_idle(below: &mut usize, most: u64) -> u64 {
     0
 }
 
-/// Allows the kernel to collapse units that were split and are full into huge pages again
-/// (khugepaged).
+/// Allows the kernel to collapse units with small pages into huge ones (khugepaged), where all of
+/// them is populated and too little is free to be returned.
 pub(super) fn rejoin() {
     for (unit, slices) in units().iter().enumerate() {
-        if APART[unit].load(Ordering::Relaxed) && slices.is_full() {
+        if APART[unit].load(Ordering::Relaxed) && slices.is_whole() {
             allow_huge(unit);
         }
     }

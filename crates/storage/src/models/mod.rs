@@ -4,14 +4,15 @@
 //! `RUSTFLAGS="--cfg shuttle" cargo test -p storage --lib models`
 //!
 //! This file has the runner and the models of rows, indexes and garbage; the others have those of
-//! columnstore indexes, durability, heads that are used again, named locks, the tuple mover and row
-//! locks.
+//! columnstore indexes, durability, heads that are used again, named locks, the tuple mover, statements
+//! that pick among rows, and row locks.
 
 mod columns;
 mod durability;
 mod heads;
 mod locks;
 mod moves;
+mod picks;
 mod row_locks;
 
 use std::ops::ControlFlow;

@@ -15,13 +15,14 @@ use crate::{
     TransactionOptions, Uniqueness, WhenOwned,
 };
 
-const BY_KEY: IndexId = IndexId(1);
+pub(super) const BY_KEY: IndexId = IndexId(1);
 const READER: Read = Read { isolation: Isolation::Serializable, lock: RowLock::None };
 const ROWS: Read = Read { isolation: Isolation::RepeatableRead, lock: RowLock::None };
 const UPSERT: Read =
     Read { isolation: Isolation::Serializable, lock: RowLock::Update(WhenOwned::Wait) };
 
-fn table() -> (Arc<Store>, Arc<Table>) {
+/// An ordinary table with a row.
+pub(super) fn table() -> (Arc<Store>, Arc<Table>) {
     let store = Store::new(StoreOptions::default());
     let extractor = Box::new(|row: RowImage<'_>, key: &mut Vec<u8>| key.push(row.bytes[0]));
     let (kind, uniqueness) = (IndexKind::Range, Uniqueness::Unique);
@@ -37,7 +38,7 @@ fn image(bytes: &[u8]) -> RowImage<'_> {
     RowImage { bytes, blobs: &[] }
 }
 
-fn insert_at_once(_: &Arc<Store>, table: &Table, key: u8) {
+pub(super) fn insert_at_once(_: &Arc<Store>, table: &Table, key: u8) {
     table.insert_point(&TransactionOptions::STATEMENT, image(&[key, 0])).unwrap();
 }
 

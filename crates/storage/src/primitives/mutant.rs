@@ -71,6 +71,10 @@ pub(crate) enum Mutant {
     MarkReadFirst,
     /// A head is free as soon as no index leads to it, whatever snapshots there are.
     HeadFreedAtOnce,
+    /// A transaction that picks among rows does not look for others that do.
+    PickersUnseen,
+    /// Its note at the table ends before its commit is visible.
+    PickEndsEarly,
     /// Adding a level to a directory replaces a level that another thread has just added.
     LevelReplaced,
 }

@@ -16,6 +16,7 @@ use crate::spec::{
 };
 use crate::store::operations::RowTally;
 use crate::store::{ColumnStore, Durable, Gate, IndexSet, Need, Shared, TableUses, Trust};
+use crate::transaction::Pickers;
 use crate::version::{Begin, Heap, Version, VersionKind, retire_version};
 
 /// A table: rows, indexes, locks and row groups.
@@ -30,6 +31,7 @@ pub struct Table {
     definition: SpinLock<()>,
     /// The locks on rows and key ranges.
     pub(crate) book: LockBook,
+    pub(crate) pickers: Pickers,
     pub(crate) shared: Arc<Shared>,
     columnstore: Option<Box<ColumnStore>>,
     /// `None` for a table that does not survive a restart.
@@ -84,6 +86,7 @@ impl Table {
             }),
             definition: SpinLock::new(SpinClass::XtpIndex, ()),
             book: LockBook::default(),
+            pickers: Pickers::default(),
             shared,
             columnstore: None,
             durable: durable.map(Box::new),

@@ -68,6 +68,9 @@ impl Transaction {
         self.admit_commit(&store)?;
         // A checkpoint that begins from here on waits until the changes are visible.
         let guard = store.log().map(|_| pin());
+        if is_mutant(Mutant::PickEndsEarly) {
+            self.inner.get_mut().picks.clear();
+        }
         let is_late = is_mutant(Mutant::AnnouncedAfterTime);
         let announced = if is_late { None } else { self.announce(&store) };
         self.decide()?;
@@ -204,6 +207,7 @@ impl Transaction {
             wake_waiters(&state);
             retire_arc(&pin(), state);
         }
+        inner.picks.clear();
         if let Some(slot) = inner.slot.take() {
             slot.release();
         }

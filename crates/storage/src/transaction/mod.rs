@@ -12,6 +12,7 @@
 //! | `write.rs` | insert, claim, update, delete, and what a conflict makes of each |
 //! | `read_row.rs` | reading one row as a lock hint says |
 //! | `row_locks.rs` | row and key-range locks of REPEATABLE READ, SERIALIZABLE and table locks |
+//! | `picks.rs` | whether several transactions pick among the rows of one table |
 //! | `wait.rs` | waiting for another transaction, and deadlocks among transactions without a session |
 //! | `validate.rs` | what memory-optimized tables check at commit |
 //! | `undo.rs` | one write: taking it back, or stamping it with the commit time |
@@ -22,6 +23,7 @@
 //! `read_row.rs`. Which version is visible is decided in `version/visibility.rs`.
 
 mod end;
+mod picks;
 mod read_row;
 mod row_locks;
 mod row_ref;
@@ -55,6 +57,8 @@ use crate::version::{
     Begin, Blocker, Pace, TxState, TxStatus, Version, View, announce_undo, announce_withdrawal,
 };
 
+pub use picks::Pick;
+pub(crate) use picks::Pickers;
 pub(crate) use row_ref::Basis;
 pub use row_ref::{Claim, RowRef};
 pub(crate) use wait::{Patience, wait_for};
@@ -99,6 +103,8 @@ struct Inner {
     views: KeptViews,
     /// Row locks on rows and ranges that it has not changed.
     holds: Holds,
+    /// The tables among whose rows its statements have picked.
+    picks: Vec<picks::Note>,
     /// Copies of other transactions' uncommitted versions that this statement has read.
     copies: Vec<NonNull<Version>>,
     /// The transaction that was in the way when `Error::Restart` was returned.
@@ -238,6 +244,16 @@ impl Transaction {
     /// Rolls back all writes since `savepoint`. Claimed rows stay owned.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
         self.undo_from(savepoint.writes, Locks::Keep);
+        if let Some(state) = &self.inner.get_mut().state {
+            announce_undo(state);
+        }
+    }
+
+    /// Rolls back all writes since `savepoint`, and gives up the rows that were claimed since, for a
+    /// statement that begins again; also after [`crate::Error::Deadlock`].
+    pub fn withdraw_to(&mut self, savepoint: Savepoint) {
+        self.undo_from(savepoint.writes, Locks::Release);
+        self.inner.get_mut().doomed = false;
         if let Some(state) = &self.inner.get_mut().state {
             announce_undo(state);
         }

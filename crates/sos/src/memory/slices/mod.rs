@@ -9,7 +9,7 @@
 //!
 //! Where the kernel has huge pages, a unit is populated as a whole when its first slice is taken.
 //! When an eighth of it is free for long, the trimmer splits it: from then on its slices are
-//! populated one by one, until none of them is populated, or all are in use.
+//! populated one by one, until none of them is populated, or nearly all are in use.
 //!
 //! Checked by `tests/loom_memory.rs`: no thread uses a slice whose memory is being returned.
 //! Mutants must fail.
@@ -135,10 +135,12 @@ impl<O: SliceOrders> Slices<O> {
         self.state.fetch_and(!slices, O::GIVE);
     }
 
-    /// Whether all slices are in use and populated.
-    pub fn is_full(&self) -> bool {
+    /// Whether all slices are populated, and so many in use that the unit would not be split.
+    pub fn is_whole(&self) -> bool {
         // Relaxed: a measure.
-        self.state.load(Ordering::Relaxed) == WHOLE << UNIT_SLICES | WHOLE
+        let state = self.state.load(Ordering::Relaxed);
+        let (used, populated) = (state & WHOLE, state >> UNIT_SLICES);
+        used != 0 && populated == WHOLE && free(state, Steps::Units) == 0
     }
 
     /// The free slices whose memory may be returned to the system.

@@ -28,8 +28,9 @@ fn unit_that_was_taken_apart_and_filled_again_may_be_huge_when_all_of_it_has_gon
     unit.take(WHOLE, by);
     unit.give(0xffff);
     unit.release(by, |going| assert!(going.is_first && !going.is_last));
-    assert_eq!((unit.is_full(), unit.take(0xffff, by), unit.is_full()), (false, 0xffff, true));
+    assert_eq!((unit.is_whole(), unit.take(0xffff, by), unit.is_whole()), (false, 0xffff, true));
     unit.give(WHOLE);
+    assert!(!unit.is_whole(), "nothing is in use");
     let mut gone = None;
     unit.release(by, |going| gone = Some(going));
     assert_eq!(gone, Some(Going { slices: WHOLE, is_first: false, is_last: true }));
@@ -104,4 +105,17 @@ fn huge_page_of_which_an_eighth_is_free_is_taken_apart_until_all_of_it_has_gone(
     let going = |slices, is_first, is_last| Going { slices, is_first, is_last };
     let expected = [going(WHOLE & !0xffff, true, false), going(0x3_ffff, false, true)];
     assert_eq!((all.as_slice(), unit.take(0b1, by)), (expected.as_slice(), WHOLE));
+}
+
+#[test]
+fn unit_is_whole_when_all_is_populated_and_less_than_an_eighth_is_free() {
+    let unit = Slices::<Proven>::new();
+    // Populated slice by slice, as the first units are.
+    unit.take(0x7fff_ffff, Steps::Slices);
+    assert!(!unit.is_whole(), "one slice is not populated");
+    unit.take(1 << 31, Steps::Units);
+    unit.give(0b111);
+    assert_eq!((unit.is_whole(), unit.idle(Steps::Units)), (true, 0));
+    unit.give(0b1000);
+    assert_eq!((unit.is_whole(), unit.idle(Steps::Units)), (false, 0b1111));
 }
