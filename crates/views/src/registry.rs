@@ -223,3 +223,11 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &super::dm_db_stats_histogram::VIEW,
     &super::dm_os_memory_health_history::VIEW,
 ];
+
+/// Views that came after the lists before: a list of their own, since ids of objects are by position.
+pub(crate) static OF_TOOLS: &[&SystemView] = &[
+    &super::database_filestream_options::VIEW,
+    &super::sql_dependencies::VIEW,
+    &super::filegroups::COMPATIBILITY_VIEW,
+    &super::server_list::COMPATIBILITY_VIEW,
+];

@@ -33,6 +33,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("FILEGROUP_NAME", (1, 1), sysname, filegroup_name),
     lookup("INDEXKEY_PROPERTY", (4, 4), int, index_key_property),
     lookup("FULLTEXTSERVICEPROPERTY", (1, 1), int, full_text_property),
+    // No assembly and no full-text catalog has a name that could be given: the answer for an unknown name.
+    lookup("ASSEMBLYPROPERTY", (2, 2), |_| Ok(of(DataType::SqlVariant)), nothing),
+    lookup("FULLTEXTCATALOGPROPERTY", (2, 2), int, nothing),
     lookup("GETANSINULL", (0, 1), int, |cx, _, _| {
         Ok(flag(session_of(cx).options.ansi_null_default))
     }),
@@ -96,6 +99,10 @@ fn index_key_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -
         "isdescending" => flag(*descending),
         _ => Value::Null,
     })
+}
+
+fn nothing(_: &mut Context<'_>, _: &Call<'_>, _: &[Value]) -> Result<Value> {
+    Ok(Value::Null)
 }
 
 /// FULLTEXTSERVICEPROPERTY: full-text search is not installed.
