@@ -92,8 +92,6 @@ const OTHERS: &[&str] = &[
     "set working set size",
     "SMO and DMO XPs",
     "tempdb metadata memory-optimized",
-    "transform noise words",
-    "two digit year cutoff",
     "user connections",
     "user options",
     "version high part of SQL Server",
