@@ -60,7 +60,7 @@ pub fn settings(instance: &Instance, catalog: &Catalog) -> Vec<Setting> {
 }
 
 /// Returns the settings whose effect is always the same here: sp_configure shows them and takes no other value.
-fn fixed() -> [Setting; 4] {
+fn fixed() -> [Setting; 5] {
     let of = |id, name, value, (minimum, maximum), description| Setting {
         id,
         name,
@@ -79,6 +79,8 @@ fn fixed() -> [Setting; 4] {
         // There is no full-text search, so neither its language nor its noise words have an effect.
         of(1_126, "default full-text language", 1_033, (0, i32::MAX), "default full-text language"),
         of(1_127, "two digit year cutoff", 2_049, (1_753, 9_999), "two digit year cutoff"),
+        // The bits of @@OPTIONS that a new session starts with beside those that its driver sets.
+        Setting { advanced: false, ..of(1_534, "user options", 0, (0, 32_767), "user options") },
         of(1_555, "transform noise words", 0, (0, 1), noise),
     ]
 }

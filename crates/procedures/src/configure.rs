@@ -93,7 +93,6 @@ const OTHERS: &[&str] = &[
     "SMO and DMO XPs",
     "tempdb metadata memory-optimized",
     "user connections",
-    "user options",
     "version high part of SQL Server",
     "version low part of SQL Server",
     "xp_cmdshell",
