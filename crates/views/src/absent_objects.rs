@@ -35,6 +35,7 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &REMOTE_DATA_ARCHIVE_TABLES,
     &REMOTE_SERVICE_BINDINGS,
     &ROUTES,
+    &SELECTIVE_XML_INDEX_NAMESPACES,
     &SELECTIVE_XML_INDEX_PATHS,
     &SPATIAL_INDEX_TESSELLATIONS,
     &XML_SCHEMA_COMPONENTS,
@@ -262,6 +263,17 @@ static ROUTES: SystemView = absent("routes", || {
         unknown("mirror_address", nv(256)),
     ])
 });
+
+static SELECTIVE_XML_INDEX_NAMESPACES: SystemView =
+    absent("selective_xml_index_namespaces", || {
+        shape(&[
+            none("object_id", INT),
+            none("index_id", INT),
+            unknown("is_default_uri", BIT),
+            unknown("uri", nv(4000)),
+            unknown("prefix", nv(400)),
+        ])
+    });
 
 static SELECTIVE_XML_INDEX_PATHS: SystemView = absent("selective_xml_index_paths", || {
     shape(&[
