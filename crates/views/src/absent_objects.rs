@@ -7,7 +7,8 @@ use super::absent::{absent, behind, none};
 use super::{objects, types};
 use metadata::SystemView;
 use metadata::column::{
-    BIT, DATETIME, FLOAT, GUID, INT, NVMAX, SMALLINT, SYSNAME, TINYINT, ch, nv, shape, unknown, vc,
+    BIT, DATETIME, FLOAT, GUID, INT, NVMAX, SMALLINT, SYSNAME, TINYINT, ch, nv, shape, unknown, vb,
+    vc,
 };
 
 /// The views of this file.
@@ -37,6 +38,9 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &ROUTES,
     &SELECTIVE_XML_INDEX_NAMESPACES,
     &SELECTIVE_XML_INDEX_PATHS,
+    &SERVER_EVENT_NOTIFICATIONS,
+    &SERVICE_CONTRACT_MESSAGE_USAGES,
+    &SERVICE_CONTRACT_USAGES,
     &SPATIAL_INDEX_TESSELLATIONS,
     &XML_SCHEMA_COMPONENTS,
     &XML_SCHEMA_NAMESPACES,
@@ -298,6 +302,36 @@ static SELECTIVE_XML_INDEX_PATHS: SystemView = absent("selective_xml_index_paths
         unknown("collation_name", SYSNAME),
         unknown("is_singleton", BIT),
     ])
+});
+
+static SERVER_EVENT_NOTIFICATIONS: SystemView = absent("server_event_notifications", || {
+    shape(&[
+        none("name", SYSNAME),
+        none("object_id", INT),
+        none("parent_class", TINYINT),
+        unknown("parent_class_desc", nv(60)),
+        none("parent_id", INT),
+        none("create_date", DATETIME),
+        none("modify_date", DATETIME),
+        unknown("service_name", nv(256)),
+        unknown("broker_instance", nv(128)),
+        unknown("creator_sid", vb(85)),
+        unknown("principal_id", INT),
+    ])
+});
+
+static SERVICE_CONTRACT_MESSAGE_USAGES: SystemView =
+    absent("service_contract_message_usages", || {
+        shape(&[
+            none("service_contract_id", INT),
+            none("message_type_id", INT),
+            none("is_sent_by_initiator", BIT),
+            none("is_sent_by_target", BIT),
+        ])
+    });
+
+static SERVICE_CONTRACT_USAGES: SystemView = absent("service_contract_usages", || {
+    shape(&[none("service_id", INT), none("service_contract_id", INT)])
 });
 
 static SPATIAL_INDEX_TESSELLATIONS: SystemView = absent("spatial_index_tessellations", || {

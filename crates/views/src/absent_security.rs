@@ -1,6 +1,7 @@
 //! Views of what guards data on SQL Server and does not exist here: audits, credentials, keys, classifications.
 //! They have their documented columns and no rows.
 
+use types::value::ColumnType;
 use types::{DataType, Length};
 
 use super::absent::{absent, none};
@@ -12,9 +13,11 @@ use metadata::column::{
 /// The views of this file.
 pub(crate) static VIEWS: &[&SystemView] = &[
     &COLUMN_ENCRYPTION_KEY_VALUES,
+    &CRYPT_PROPERTIES,
     &CRYPTOGRAPHIC_PROVIDERS,
     &DATABASE_AUDIT_SPECIFICATION_DETAILS,
     &DATABASE_AUDIT_SPECIFICATIONS,
+    &DATABASE_CREDENTIALS,
     &DATABASE_SCOPED_CREDENTIALS,
     &KEY_ENCRYPTIONS,
     &OPENKEYS,
@@ -36,6 +39,18 @@ static COLUMN_ENCRYPTION_KEY_VALUES: SystemView = absent("column_encryption_key_
         none("column_master_key_id", INT),
         unknown("encrypted_value", vb(8000)),
         unknown("encryption_algorithm_name", SYSNAME),
+    ])
+});
+
+static CRYPT_PROPERTIES: SystemView = absent("crypt_properties", || {
+    shape(&[
+        none("class", TINYINT),
+        unknown("class_desc", nv(60)),
+        none("major_id", INT),
+        none("thumbprint", vb(32)),
+        none("crypt_type", ch(4)),
+        unknown("crypt_type_desc", nv(60)),
+        none("crypt_property", VBMAX),
     ])
 });
 
@@ -77,7 +92,13 @@ static DATABASE_AUDIT_SPECIFICATIONS: SystemView = absent("database_audit_specif
     ])
 });
 
-static DATABASE_SCOPED_CREDENTIALS: SystemView = absent("database_scoped_credentials", || {
+static DATABASE_SCOPED_CREDENTIALS: SystemView =
+    absent("database_scoped_credentials", database_credentials);
+
+/// The name that the view had before version 2016 was complete; DacFx reads it.
+static DATABASE_CREDENTIALS: SystemView = absent("database_credentials", database_credentials);
+
+fn database_credentials() -> Vec<(&'static str, ColumnType)> {
     shape(&[
         none("name", SYSNAME),
         unknown("principal_id", INT),
@@ -88,7 +109,7 @@ static DATABASE_SCOPED_CREDENTIALS: SystemView = absent("database_scoped_credent
         unknown("target_type", nv(100)),
         unknown("target_id", INT),
     ])
-});
+}
 
 static KEY_ENCRYPTIONS: SystemView = absent("key_encryptions", || {
     shape(&[

@@ -228,6 +228,8 @@ pub(crate) static VIEWS: &[&SystemView] = &[
 pub(crate) static OF_TOOLS: &[&SystemView] = &[
     &super::database_filestream_options::VIEW,
     &super::sql_dependencies::VIEW,
+    &super::trigger_events::EVENTS,
+    &super::trigger_events::SERVER_EVENTS,
     &super::filegroups::COMPATIBILITY_VIEW,
     &super::server_list::COMPATIBILITY_VIEW,
 ];
