@@ -46,7 +46,7 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &XML_SCHEMA_NAMESPACES,
 ];
 
-/// The type `varbinary(max)`.
+/// The type `varbinary(max)`, which content of files and signatures has.
 const VBMAX: DataType = DataType::VarBinary(Length::Max);
 
 static ASSEMBLY_FILES: SystemView = absent("assembly_files", || {

@@ -30,7 +30,7 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &SERVER_PRINCIPAL_CREDENTIALS,
 ];
 
-/// The type `varbinary(max)`.
+/// The type `varbinary(max)`, which content of files and signatures has.
 const VBMAX: DataType = DataType::VarBinary(Length::Max);
 
 static COLUMN_ENCRYPTION_KEY_VALUES: SystemView = absent("column_encryption_key_values", || {

@@ -40,7 +40,7 @@ const COMPATIBILITY_COLUMNS: &[Column<Row>] = &[
     col("groupname", SYSNAME, |r| text(&r.name)),
 ];
 
-/// `sysfilegroups`.
+/// The compatibility view `sysfilegroups` of the same rows.
 pub(crate) static COMPATIBILITY_VIEW: SystemView = SystemView {
     schema: "",
     name: "sysfilegroups",

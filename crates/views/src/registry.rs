@@ -224,7 +224,7 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &super::dm_os_memory_health_history::VIEW,
 ];
 
-/// Views that came after the lists before: a list of their own, since ids of objects are by position.
+/// Views that management tools read. They are listed last, because an object id is computed from the position in the lists.
 pub(crate) static OF_TOOLS: &[&SystemView] = &[
     &super::database_filestream_options::VIEW,
     &super::sql_dependencies::VIEW,

@@ -74,7 +74,7 @@ const COMPATIBILITY_COLUMNS: &[Column<(String, Value)>] = &[
     opt("nonsqlsub", BIT, |_| bit(false)),
 ];
 
-/// `sysservers`.
+/// The compatibility view `sysservers` of the same row.
 pub(crate) static COMPATIBILITY_VIEW: SystemView = SystemView {
     schema: "",
     name: "sysservers",
