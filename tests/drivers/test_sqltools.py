@@ -13,7 +13,7 @@ import pytest
 from sqltools.client import PROGRAM, OlderVersion, Service, icu_version
 
 HOME = harness.ROOT / ".tools/sqltools"
-NODES_MIN = 500
+NODES_MIN = 150
 
 
 def run(server, text: str) -> None:
