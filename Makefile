@@ -27,6 +27,7 @@
 # make differential  10,000 statements made at random, against DuckDB, and 100,000 checks of Clearway against itself
 #                    (NoREC, TLP); SEED=N repeats a run
 # make drivers  only the tests through real drivers
+# make sqltools  installs Microsoft's SqlToolsService (SMO, DacFx) and runs tests/drivers/test_sqltools.py: 2 minutes
 # make pgo      builds target/pgo/clearway, a server that is compiled by what a load has shown: 15 minutes
 # make touch-times  seconds from touching a file to a running binary, for each crate
 # make support  writes docs/support.md from the engine's test scripts
@@ -59,7 +60,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-clickbench bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-tpcc race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling pgo stalls
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-clickbench bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-tpcc race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling pgo stalls sqltools
 build:
 	cargo build --release --locked
 
@@ -92,6 +93,10 @@ differential: setup build
 
 drivers: setup build
 	$(PYTEST) tests/drivers
+
+sqltools: setup build
+	tests/drivers/sqltools/setup.sh
+	$(PYTEST) tests/drivers/test_sqltools.py
 
 faults:
 	cargo build --release --locked -p clearway -p diagnose

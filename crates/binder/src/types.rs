@@ -47,6 +47,18 @@ impl Binder<'_> {
         found.table.is_some().then(|| Arc::clone(found))
     }
 
+    /// Returns the collation that a COLLATE clause names for a type. `catalog_default` is that of the catalog's
+    /// names, which is the database's own unless the database is contained, as none is here.
+    ///
+    /// # Errors
+    /// 448 for an unknown name, 459 for a collation of Unicode types with another type.
+    pub fn collation_named(&self, name: &ast::Ident, of: &DataType) -> Result<Collation> {
+        if name.is("database_default") || name.is("catalog_default") {
+            return Ok(self.database_collation());
+        }
+        Collation::of_clause(name, of)
+    }
+
     /// Returns the collation of the current database, which variables and literals have.
     pub fn database_collation(&self) -> Collation {
         // Cached, since every string literal needs it. A view may be in another database.

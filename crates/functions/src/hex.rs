@@ -1,6 +1,5 @@
-//! Functions of the sys schema that show bytes in hexadecimal; scripts that copy logins call them.
-//! They are found only by a name with a schema: `sys.fn_varbintohexstr` or
-//! `master.dbo.fn_varbintohexstr`.
+//! Functions that are found only by a name with a schema: those that show bytes in hexadecimal, which scripts that
+//! copy logins call as `sys.fn_varbintohexstr` or `master.dbo.fn_varbintohexstr`, and one of msdb.
 
 use types::{DataType, Length, Result, Value};
 
@@ -11,6 +10,9 @@ use plan::function::Context;
 
 /// Prefix of the names of such functions.
 pub const PREFIX: &str = "FN_";
+
+/// The function of msdb: whether policies are evaluated. It is found as `msdb.dbo.fn_syspolicy_is_automation_enabled`.
+pub const OF_MSDB: &str = "FN_SYSPOLICY_IS_AUTOMATION_ENABLED";
 
 pub(crate) static FUNCTIONS: &[Function] = &[
     Function {
@@ -26,6 +28,15 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         arity: (4, 4),
         bind: bind_part,
         eval: Evaluate::Strict(part),
+        deterministic: true,
+        collation: Collating::Apart,
+    },
+    Function {
+        name: OF_MSDB,
+        arity: (0, 0),
+        bind: |_| Ok(of(DataType::Bit)),
+        // There are no policies.
+        eval: Evaluate::Strict(|_, _, _| Ok(Value::Bit(false))),
         deterministic: true,
         collation: Collating::Apart,
     },

@@ -152,7 +152,12 @@ fn eval_len(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Va
 }
 
 fn bind_data_length(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
-    let large = arguments[0].ty.data_type.is_large();
+    // `bigint` for the types with (max) alone: a bulk copy of DacFx reads the length as the type that it should have.
+    let is_old = matches!(
+        arguments[0].ty.data_type,
+        DataType::Text | DataType::NText | DataType::Image | DataType::Xml
+    );
+    let large = arguments[0].ty.data_type.is_large() && !is_old;
     Ok(of(if large { DataType::BigInt } else { DataType::Int }))
 }
 

@@ -28,7 +28,8 @@ pub struct Setting {
 
 /// Returns all settings, ordered by `configuration_id`.
 pub fn settings(instance: &Instance, catalog: &Catalog) -> Vec<Setting> {
-    let mut all = vec![nested_triggers(), memory(instance), full_text_language()];
+    let mut all = vec![memory(instance)];
+    all.extend(fixed());
     all.extend(pending(catalog));
     let rate = |hz: u32| i32::try_from(hz).unwrap_or(i32::MAX);
     let rate_in_use = instance.machine.accounts().sampler().rate_hz();
@@ -58,33 +59,30 @@ pub fn settings(instance: &Instance, catalog: &Catalog) -> Vec<Setting> {
     all
 }
 
-fn nested_triggers() -> Setting {
-    Setting {
-        id: 115,
-        name: "nested triggers",
-        value: 1,
-        in_use: 1,
-        minimum: 0,
-        maximum: 1,
-        description: "Allow triggers to be invoked within triggers",
-        dynamic: true,
-        advanced: false,
-    }
-}
-
-/// There is no full-text search, so its language has no effect and does not change.
-fn full_text_language() -> Setting {
-    Setting {
-        id: 1_126,
-        name: "default full-text language",
-        value: 1_033,
-        in_use: 1_033,
-        minimum: 0,
-        maximum: i32::MAX,
-        description: "default full-text language",
+/// Returns the settings whose effect is always the same here: sp_configure shows them and takes no other value.
+fn fixed() -> [Setting; 5] {
+    let of = |id, name, value, (minimum, maximum), description| Setting {
+        id,
+        name,
+        value,
+        in_use: value,
+        minimum,
+        maximum,
+        description,
         dynamic: true,
         advanced: true,
-    }
+    };
+    let triggers = "Allow triggers to be invoked within triggers";
+    let noise = "Transform noise words for full-text query";
+    [
+        Setting { advanced: false, ..of(115, "nested triggers", 1, (0, 1), triggers) },
+        // There is no full-text search, so neither its language nor its noise words have an effect.
+        of(1_126, "default full-text language", 1_033, (0, i32::MAX), "default full-text language"),
+        of(1_127, "two digit year cutoff", 2_049, (1_753, 9_999), "two digit year cutoff"),
+        // The bits of @@OPTIONS that a new session starts with beside those that its driver sets.
+        Setting { advanced: false, ..of(1_534, "user options", 0, (0, 32_767), "user options") },
+        of(1_555, "transform noise words", 0, (0, 1), noise),
+    ]
 }
 
 fn memory(instance: &Instance) -> Setting {

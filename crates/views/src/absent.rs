@@ -1,6 +1,7 @@
 //! Views of features that do not exist here (assemblies, full-text search and others) but that
 //! tools query. They have their documented columns and no rows.
 
+use types::value::ColumnType;
 use types::{DataType, Value};
 
 use metadata::column::{
@@ -37,7 +38,7 @@ pub(crate) static VIEWS: &[&SystemView] = &[
 /// Returns a view without rows.
 pub(crate) const fn absent(
     name: &'static str,
-    columns: fn() -> Vec<(&'static str, types::value::ColumnType)>,
+    columns: fn() -> Vec<(&'static str, ColumnType)>,
 ) -> SystemView {
     SystemView { schema: "sys", name, columns, rows: nothing, arity: 0 }
 }
@@ -50,6 +51,15 @@ pub(crate) fn nothing(_: &Scope<'_>) -> Rows {
 /// Returns a column of an empty view, declared NOT NULL.
 pub(crate) const fn none(name: &'static str, data_type: DataType) -> Column<()> {
     col(name, data_type, |()| Value::Null)
+}
+
+/// Returns another view's columns followed by a view's own.
+pub(crate) fn behind(
+    mut columns: Vec<(&'static str, ColumnType)>,
+    own: &[Column<()>],
+) -> Vec<(&'static str, ColumnType)> {
+    columns.extend(shape(own));
+    columns
 }
 
 static ASSEMBLIES: SystemView = absent("assemblies", || {

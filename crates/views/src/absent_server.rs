@@ -5,11 +5,11 @@ use types::DataType;
 use types::value::ColumnType;
 
 use super::SystemView;
-use super::absent::{absent, none, nothing};
+use super::absent::{absent, behind, none, nothing};
 use super::{columns, indexes, objects};
 use metadata::column::{
-    ADDRESS, BIGINT, BIT, Column, DATETIME, FLOAT, GUID, INT, NVMAX, REAL, SMALLINT, SYSNAME,
-    TINYINT, VARIANT, ch, nv, shape, unknown, vb, vc,
+    ADDRESS, BIGINT, BIT, DATETIME, FLOAT, GUID, INT, NVMAX, REAL, SMALLINT, SYSNAME, TINYINT,
+    VARIANT, ch, nv, shape, unknown, vb, vc,
 };
 
 /// The views of this file.
@@ -52,15 +52,6 @@ pub(crate) static VIEWS: &[&SystemView] = &[
 
 /// The type of log sequence numbers, `numeric(25,0)`.
 const LSN: DataType = DataType::Decimal { precision: 25, scale: 0 };
-
-/// Returns another view's columns followed by a view's own.
-fn behind(
-    mut columns: Vec<(&'static str, ColumnType)>,
-    own: &[Column<()>],
-) -> Vec<(&'static str, ColumnType)> {
-    columns.extend(shape(own));
-    columns
-}
 
 fn objects_columns() -> Vec<(&'static str, ColumnType)> {
     (objects::VIEW.columns)()

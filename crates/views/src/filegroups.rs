@@ -1,10 +1,11 @@
-//! `sys.filegroups`: filegroups as declared.
+//! `sys.filegroups` and the compatibility view `sysfilegroups`: filegroups as declared.
 
 use types::Value;
 
 use ::catalog::name::Name;
 use metadata::column::{
-    BIT, Column, GUID, INT, SYSNAME, ascii, bit, ch, col, int, nv, opt, rows, shape, text,
+    BIT, Column, GUID, INT, SMALLINT, SYSNAME, ascii, bit, ch, col, int, nv, opt, rows, shape,
+    small, text, unknown,
 };
 use metadata::{Rows, Scope, SystemView};
 
@@ -28,6 +29,23 @@ pub(crate) static VIEW: SystemView = SystemView {
     name: "filegroups",
     columns: || shape(COLUMNS),
     rows: read,
+    arity: 0,
+};
+
+const COMPATIBILITY_COLUMNS: &[Column<Row>] = &[
+    opt("groupid", SMALLINT, |r| small(r.id)),
+    unknown("allocpolicy", SMALLINT),
+    // 0x8: read-only, 0x10: the default.
+    opt("status", INT, |r| int(if r.id == 1 { 0x10 } else { 0 })),
+    col("groupname", SYSNAME, |r| text(&r.name)),
+];
+
+/// The compatibility view `sysfilegroups` of the same rows.
+pub(crate) static COMPATIBILITY_VIEW: SystemView = SystemView {
+    schema: "",
+    name: "sysfilegroups",
+    columns: || shape(COMPATIBILITY_COLUMNS),
+    rows: |scope| rows(COMPATIBILITY_COLUMNS, items(scope)),
     arity: 0,
 };
 

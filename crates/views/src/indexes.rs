@@ -25,8 +25,8 @@ const COLUMNS: &[Column<IndexRow>] = &[
     opt("is_disabled", BIT, |_| bit(false)),
     opt("is_hypothetical", BIT, |_| bit(false)),
     opt("is_ignored_in_optimization", BIT, |_| bit(false)),
-    opt("allow_row_locks", BIT, |r| bit(!r.shown().no_row_locks)),
-    opt("allow_page_locks", BIT, |r| bit(!r.shown().no_page_locks)),
+    opt("allow_row_locks", BIT, |r| bit(!is_column_index(r) && !r.shown().no_row_locks)),
+    opt("allow_page_locks", BIT, |r| bit(!is_column_index(r) && !r.shown().no_page_locks)),
     opt("has_filter", BIT, |r| bit(r.index().is_some_and(|i| i.filter.is_some()))),
     opt("filter_definition", NVMAX, |r| {
         r.index().and_then(|i| i.filter.as_ref()).map_or(Value::Null, |f| text(&f.text))
@@ -39,6 +39,12 @@ const COLUMNS: &[Column<IndexRow>] = &[
 
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "sys", name: "indexes", columns: || shape(COLUMNS), rows: read, arity: 0 };
+
+/// Returns whether it is a columnstore index on disk: SQL Server locks its row groups, and shows that rows and pages
+/// are not locked. Management tools rely on it, and refuse to script an index that shows something else.
+fn is_column_index(row: &IndexRow) -> bool {
+    matches!(row.kind().0, 5 | 6)
+}
 
 fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, index_rows(scope.session, scope.database))

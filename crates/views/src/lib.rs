@@ -12,6 +12,9 @@
 #![forbid(unsafe_code)]
 
 mod absent;
+mod absent_endpoints;
+mod absent_objects;
+mod absent_security;
 mod absent_server;
 mod all_columns;
 mod all_objects;
@@ -30,6 +33,7 @@ mod configurations;
 pub mod console_panels;
 mod data_spaces;
 mod database_files;
+mod database_filestream_options;
 mod database_mirroring;
 mod database_permissions;
 mod database_principals;
@@ -165,6 +169,7 @@ mod server_principals;
 mod server_role_members;
 mod spt_values;
 mod spt_words;
+mod sql_dependencies;
 mod sql_expression_dependencies;
 mod sql_logins;
 mod sql_modules;
@@ -198,4 +203,8 @@ pub static VIEWS: &[&[&SystemView]] = &[
     absent::VIEWS,
     absent_server::VIEWS,
     resource_governor::VIEWS,
+    absent_endpoints::VIEWS,
+    absent_objects::VIEWS,
+    absent_security::VIEWS,
+    registry::OF_TOOLS,
 ];

@@ -1,10 +1,11 @@
 //! `sys.master_files`: files of all databases: as declared, or where a data folder has them.
 
-use types::Value;
+use types::{DataType, Value};
 
 use ::catalog::DatabaseFile;
 use metadata::column::{
-    BIT, Column, GUID, INT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text,
+    BIT, Column, DATETIME, GUID, INT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text,
+    unknown,
 };
 use metadata::log::{pages, place};
 use metadata::{Rows, Scope, SystemView};
@@ -28,7 +29,24 @@ const COLUMNS: &[Column<(i16, i32, DatabaseFile)>] = &[
     col("is_sparse", BIT, |_| bit(false)),
     col("is_percent_growth", BIT, |r| bit(r.2.size.is_percent)),
     col("is_name_reserved", BIT, |_| bit(false)),
+    col("is_persistent_log_buffer", BIT, |_| bit(false)),
+    unknown("create_lsn", LSN),
+    unknown("drop_lsn", LSN),
+    unknown("read_only_lsn", LSN),
+    unknown("read_write_lsn", LSN),
+    unknown("differential_base_lsn", LSN),
+    unknown("differential_base_guid", GUID),
+    unknown("differential_base_time", DATETIME),
+    unknown("redo_start_lsn", LSN),
+    unknown("redo_start_fork_guid", GUID),
+    unknown("redo_target_lsn", LSN),
+    unknown("redo_target_fork_guid", GUID),
+    unknown("backup_lsn", LSN),
+    unknown("credential_id", INT),
 ];
+
+/// The type of log sequence numbers, `numeric(25,0)`.
+const LSN: DataType = DataType::Decimal { precision: 25, scale: 0 };
 
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",

@@ -41,6 +41,16 @@ const fn some(name: &'static str, data_type: DataType) -> Column<()> {
 }
 
 static VIEWS: &[&SystemView] = &[
+    &table("syspolicy_system_health_state", || {
+        shape(&[
+            some("health_state_id", DataType::BigInt),
+            some("policy_id", INT),
+            some("last_run_date", DATETIME),
+            some("target_query_expression_with_id", nv(400)),
+            some("target_query_expression", NVMAX),
+            some("result", BIT),
+        ])
+    }),
     &table("sysjobs", || shape(JOBS)),
     &table("sysjobs_view", || {
         let mut columns = shape(JOBS);

@@ -223,3 +223,13 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &super::dm_db_stats_histogram::VIEW,
     &super::dm_os_memory_health_history::VIEW,
 ];
+
+/// Views that management tools read. They are listed last, because an object id is computed from the position in the lists.
+pub(crate) static OF_TOOLS: &[&SystemView] = &[
+    &super::database_filestream_options::VIEW,
+    &super::sql_dependencies::VIEW,
+    &super::trigger_events::EVENTS,
+    &super::trigger_events::SERVER_EVENTS,
+    &super::filegroups::COMPATIBILITY_VIEW,
+    &super::server_list::COMPATIBILITY_VIEW,
+];

@@ -1,9 +1,10 @@
-//! `sys.servers`: this server only; linked servers do not exist here.
+//! `sys.servers` and the compatibility view `sysservers`: this server only; linked servers do not exist here.
 
 use types::Value;
 
 use metadata::column::{
-    BIT, Column, DATETIME, INT, SYSNAME, bit, col, int, nv, opt, rows, shape, text, unknown,
+    BIT, Column, DATETIME, INT, SMALLINT, SYSNAME, bit, ch, col, int, nv, opt, padded, rows, shape,
+    small, text, unknown,
 };
 use metadata::{Rows, Scope, SystemView};
 
@@ -40,7 +41,54 @@ const COLUMNS: &[Column<(String, Value)>] = &[
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "sys", name: "servers", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
-fn read(scope: &Scope<'_>) -> Rows {
+const COMPATIBILITY_COLUMNS: &[Column<(String, Value)>] = &[
+    opt("srvid", SMALLINT, |_| small(0)),
+    unknown("srvstatus", SMALLINT),
+    col("srvname", SYSNAME, |r| text(&r.0)),
+    col("srvproduct", SYSNAME, |_| text("SQL Server")),
+    col("providername", SYSNAME, |_| text("SQLOLEDB")),
+    opt("datasource", nv(4000), |r| text(&r.0)),
+    unknown("location", nv(4000)),
+    unknown("providerstring", nv(4000)),
+    col("schemadate", DATETIME, |r| r.1.clone()),
+    opt("topologyx", INT, |_| int(0)),
+    opt("topologyy", INT, |_| int(0)),
+    unknown("catalog", SYSNAME),
+    unknown("srvcollation", SYSNAME),
+    opt("connecttimeout", INT, |_| int(0)),
+    opt("querytimeout", INT, |_| int(0)),
+    opt("srvnetname", ch(30), |r| padded(&r.0, 30)),
+    opt("isremote", BIT, |_| bit(true)),
+    opt("rpc", BIT, |_| bit(true)),
+    opt("pub", BIT, |_| bit(false)),
+    opt("sub", BIT, |_| bit(false)),
+    opt("dist", BIT, |_| bit(false)),
+    opt("dpub", BIT, |_| bit(false)),
+    opt("rpcout", BIT, |_| bit(true)),
+    opt("dataaccess", BIT, |_| bit(false)),
+    opt("collationcompatible", BIT, |_| bit(false)),
+    opt("system", BIT, |_| bit(false)),
+    opt("useremotecollation", BIT, |_| bit(true)),
+    opt("lazyschemavalidation", BIT, |_| bit(false)),
+    unknown("collation", SYSNAME),
+    opt("nonsqlsub", BIT, |_| bit(false)),
+];
+
+/// The compatibility view `sysservers` of the same row.
+pub(crate) static COMPATIBILITY_VIEW: SystemView = SystemView {
+    schema: "",
+    name: "sysservers",
+    columns: || shape(COMPATIBILITY_COLUMNS),
+    rows: |scope| rows(COMPATIBILITY_COLUMNS, own(scope)),
+    arity: 0,
+};
+
+/// Returns this server's name and start time.
+fn own(scope: &Scope<'_>) -> [(String, Value); 1] {
     let instance = &scope.session.instance;
-    rows(COLUMNS, [(instance.config.server_name.clone(), instance.started.clone())])
+    [(instance.config.server_name.clone(), instance.started.clone())]
+}
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, own(scope))
 }

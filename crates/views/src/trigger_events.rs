@@ -1,5 +1,5 @@
-//! `sys.trigger_events`, `sys.server_trigger_events` and `sys.trigger_event_types`: the events that
-//! each trigger fires for, and the events that exist.
+//! `sys.trigger_events`, `sys.events`, the same of the server, and `sys.trigger_event_types`: the events that each
+//! trigger fires for, and the events that exist. There are no event notifications.
 
 use types::Value;
 
@@ -8,16 +8,29 @@ use metadata::column::{BIT, Column, INT, bit, col, int, nv, opt, rows, shape, te
 use metadata::triggers::{EventRow, events, server_triggers, triggers};
 use metadata::{Rows, Scope, SystemView};
 
-const COLUMNS: &[Column<EventRow>] = &[
+const EVENT_COLUMNS: [Column<EventRow>; 6] = [
     col("object_id", INT, |r| int(r.id)),
     col("type", INT, |r| int(r.event.0)),
     col("type_desc", nv(60), |r| text(&r.event.1)),
     opt("is_trigger_event", BIT, |_| bit(true)),
     opt("event_group_type", INT, |r| r.group.map_or(Value::Null, |group| int(group.0))),
     opt("event_group_type_desc", nv(60), |r| r.group.map_or(Value::Null, |group| text(group.1))),
-    col("is_first", BIT, |_| bit(false)),
-    col("is_last", BIT, |_| bit(false)),
 ];
+
+/// The columns of the views of triggers: those of the views of events, and two more.
+const COLUMNS: &[Column<EventRow>] = {
+    let [id, kind, name, of_trigger, group, group_name] = EVENT_COLUMNS;
+    &[
+        id,
+        kind,
+        name,
+        of_trigger,
+        group,
+        group_name,
+        col("is_first", BIT, |_| bit(false)),
+        col("is_last", BIT, |_| bit(false)),
+    ]
+};
 
 const TYPE_COLUMNS: &[Column<&'static DdlEvent>] = &[
     col("type", INT, |r| int(r.number)),
@@ -40,6 +53,24 @@ pub(crate) static SERVER: SystemView = SystemView {
     name: "server_trigger_events",
     columns: || shape(COLUMNS),
     rows: |scope: &Scope<'_>| rows(COLUMNS, events(server_triggers(&scope.session.catalog))),
+    arity: 0,
+};
+
+/// `sys.events`: the events of a database's triggers, without their order.
+pub(crate) static EVENTS: SystemView = SystemView {
+    schema: "sys",
+    name: "events",
+    columns: || shape(&EVENT_COLUMNS),
+    rows: |scope: &Scope<'_>| rows(&EVENT_COLUMNS, events(triggers(scope.database))),
+    arity: 0,
+};
+
+/// `sys.server_events`: the events of the server's triggers, without their order.
+pub(crate) static SERVER_EVENTS: SystemView = SystemView {
+    schema: "sys",
+    name: "server_events",
+    columns: || shape(&EVENT_COLUMNS),
+    rows: |scope: &Scope<'_>| rows(&EVENT_COLUMNS, events(server_triggers(&scope.session.catalog))),
     arity: 0,
 };
 

@@ -273,11 +273,16 @@ pub(crate) fn bind_niladic(binder: &Binder<'_>, niladic: ast::Niladic) -> Result
 fn bind_user(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
     let name = call.name.to_string();
     let of_schema = |name| call.name.schema.as_ref().is_some_and(|schema| schema.is(name));
-    let of_master = call.name.database.as_ref().is_some_and(|database| database.is("master"));
+    let of_database = |name| call.name.database.as_ref().is_some_and(|database| database.is(name));
     let system = of_schema("sys");
     let object = call.name.object.to_ascii_uppercase();
-    let is_found =
-        system || of_master && of_schema("dbo") && object.starts_with(functions::hex::PREFIX);
+    let is_found = match object == functions::hex::OF_MSDB {
+        true => of_database("msdb") && of_schema("dbo"),
+        false if object.starts_with(functions::hex::PREFIX) => {
+            system || of_database("master") && of_schema("dbo")
+        }
+        false => system,
+    };
     if is_found && let Some(function) = binder.library.scalar(&object) {
         return bind_function(binder, function, call);
     }

@@ -279,11 +279,7 @@ fn bind_collate(
     if !operand.ty.data_type.is_string() && !operand.is_null_literal() {
         return Err(Msg::InvalidForCollate(operand.ty.data_type.name()).into());
     }
-    let collation = if collation.is("database_default") {
-        binder.database_collation()
-    } else {
-        types::Collation::of_clause(collation, &operand.ty.data_type)?
-    };
+    let collation = binder.collation_named(collation, &operand.ty.data_type)?;
     let ty = ColumnType { collation, ..operand.ty };
     Ok(Expr::new(ExprKind::Collate(Box::new(operand)), ty))
 }

@@ -250,7 +250,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
         for option in options {
             match option {
                 ColumnOption::Collate(name) => {
-                    column.ty.collation = self.collation(name, &column.ty.data_type)?;
+                    column.ty.collation =
+                        self.binder.collation_named(name, &column.ty.data_type)?;
                 }
                 ColumnOption::Null => null = true,
                 ColumnOption::NotNull => not_null = true,
@@ -313,13 +314,6 @@ impl<'a, 'b> Shaper<'a, 'b> {
             said.is_some_and(|said| said == "ON")
         };
         options.ansi_null_default || (!options.ansi_null_default_off && of_database())
-    }
-
-    fn collation(&self, name: &ast::Ident, of: &DataType) -> Result<types::Collation> {
-        if name.is("database_default") {
-            return Ok(self.binder.database_collation());
-        }
-        types::Collation::of_clause(name, of)
     }
 
     fn default(&self, constraint: &ast::Constraint, value: &ast::Expr, column: &str) -> DefaultDef {

@@ -662,13 +662,18 @@ fn enable_constraints(
     validate: bool,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    // Constraints that are enabled without a check of the rows are not trusted.
-    let trusted = enable && validate;
+    // A constraint that is enabled without a check of the rows is not trusted. One that was enabled and trusted stays
+    // so: the scripts that management tools write enable each constraint again after they have added it.
+    let trusted = |was_enabled, was_trusted| enable && (validate || was_enabled && was_trusted);
     let mut next = TableDef::clone(table);
     let mut changed: Vec<String> = Vec::new();
     if names.is_empty() {
-        next.checks.iter_mut().for_each(|c| (c.enabled, c.trusted) = (enable, trusted));
-        next.foreign_keys.iter_mut().for_each(|k| (k.enabled, k.trusted) = (enable, trusted));
+        next.checks
+            .iter_mut()
+            .for_each(|c| (c.enabled, c.trusted) = (enable, trusted(c.enabled, c.trusted)));
+        next.foreign_keys
+            .iter_mut()
+            .for_each(|k| (k.enabled, k.trusted) = (enable, trusted(k.enabled, k.trusted)));
         changed.extend(next.checks.iter().map(|c| c.name.clone()));
         changed.extend(next.foreign_keys.iter().map(|k| k.name.clone()));
     }
@@ -676,11 +681,11 @@ fn enable_constraints(
         match find_constraint(table, name) {
             Some(Named::Check(place)) => {
                 let check = &mut next.checks[place];
-                (check.enabled, check.trusted) = (enable, trusted);
+                (check.enabled, check.trusted) = (enable, trusted(check.enabled, check.trusted));
             }
             Some(Named::ForeignKey(place)) => {
                 let key = &mut next.foreign_keys[place];
-                (key.enabled, key.trusted) = (enable, trusted);
+                (key.enabled, key.trusted) = (enable, trusted(key.enabled, key.trusted));
             }
             Some(Named::Index(_) | Named::Default(_)) | None => {
                 return Err(Msg::ConstraintMissing(name).into());

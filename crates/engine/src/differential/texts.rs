@@ -220,7 +220,11 @@ pub(super) fn calls(function: &Function, random: &mut Random) -> Vec<String> {
             });
         }
         // Some functions are found only with their schema.
-        let schema = if name.starts_with(functions::hex::PREFIX) { "sys." } else { "" };
+        let schema = match name {
+            functions::hex::OF_MSDB => "msdb.dbo.",
+            _ if name.starts_with(functions::hex::PREFIX) => "sys.",
+            _ => "",
+        };
         texts.push(format!("{schema}{name}({})", arguments.join(", ")));
         let mut special = special_calls(name, random);
         texts.append(&mut special);

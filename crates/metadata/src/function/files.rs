@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use types::{DataType, Result, Value};
+use types::{DataType, Msg, Result, Value};
 
 use crate::function::entry::{flag, id, int, lookup, of, sysname, text};
 use crate::function::metadata::{argument_table, current};
@@ -33,6 +33,16 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("FILEGROUP_NAME", (1, 1), sysname, filegroup_name),
     lookup("INDEXKEY_PROPERTY", (4, 4), int, index_key_property),
     lookup("FULLTEXTSERVICEPROPERTY", (1, 1), int, full_text_property),
+    // No assembly and no full-text catalog has a name that could be given: the answer for an unknown name.
+    lookup("ASSEMBLYPROPERTY", (2, 2), |_| Ok(of(DataType::SqlVariant)), nothing),
+    lookup("FULLTEXTCATALOGPROPERTY", (2, 2), int, nothing),
+    // It binds, since DacFx names it in the batch that reads all definitions, for each row of a view that is empty.
+    lookup(
+        "XML_SCHEMA_NAMESPACE",
+        (2, 3),
+        |_| Ok(of(DataType::Xml)),
+        |_, _, _| Err(Msg::NotSupported("XML_SCHEMA_NAMESPACE").into()),
+    ),
     lookup("GETANSINULL", (0, 1), int, |cx, _, _| {
         Ok(flag(session_of(cx).options.ansi_null_default))
     }),
@@ -96,6 +106,10 @@ fn index_key_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -
         "isdescending" => flag(*descending),
         _ => Value::Null,
     })
+}
+
+fn nothing(_: &mut Context<'_>, _: &Call<'_>, _: &[Value]) -> Result<Value> {
+    Ok(Value::Null)
 }
 
 /// FULLTEXTSERVICEPROPERTY: full-text search is not installed.

@@ -380,7 +380,10 @@ fn object_fact(row: &ObjectRow, table: Option<&TableDef>, property: &str) -> Opt
         "isuniquecnst" => is(&["UQ"]),
         "isforeignkey" => is(&["F"]),
         "ischeckcnst" => is(&["C"]),
-        "isdefaultcnst" | "isdefault" => is(&["D"]),
+        "isdefaultcnst" => is(&["D"]),
+        // What CREATE DEFAULT and CREATE RULE make, which are not there; a constraint is neither.
+        "isdefault" | "isrule" => Some(0),
+        "isencrypted" => ["P", "V", "TR", "FN", "IF", "TF"].contains(&row.code).then_some(0),
         "isconstraint" => is(&["PK", "UQ", "F", "C", "D"]),
         "isexecuted" => is(&["P", "V", "TR", "FN", "IF", "TF"]),
         "ismsshipped" => Some(i32::from(row.system)),

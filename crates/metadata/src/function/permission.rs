@@ -14,6 +14,7 @@ use ::catalog::name::Name;
 use ::catalog::security;
 use ::catalog::{Database, Login, Object, Principal, PrincipalKind, Schema};
 use ::plan::function::Context;
+use ::plan::view::SystemView;
 use ::session::SessionState;
 
 pub(super) static FUNCTIONS: &[Function] = &[Function {
@@ -119,6 +120,8 @@ enum Place<'c> {
     Database(&'c Database),
     Schema(&'c Schema),
     Object(&'c Object),
+    /// A view of the system.
+    SystemView(&'static dyn SystemView),
     /// A type, with the schema that contains it.
     Type(&'c Schema),
     Principal(&'c Principal),
@@ -132,7 +135,7 @@ impl Place<'_> {
         match self {
             Self::Server | Self::Database(_) => None,
             Self::Schema(_) => Some(OF_SCHEMA),
-            Self::Object(_) => Some(OF_OBJECT),
+            Self::Object(_) | Self::SystemView(_) => Some(OF_OBJECT),
             Self::Type(_) => Some(OF_TYPE),
             Self::Principal(p) if p.kind == PrincipalKind::DatabaseRole => Some(OF_ROLE),
             Self::Principal(_) | Self::Login(_) => Some(OF_USER),
@@ -168,7 +171,9 @@ fn has_permission(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Re
         (Some("LOGIN"), Some(name)) => {
             catalog.logins.get(&Name::new(name)).map(|login| Place::Login(login))
         }
-        (class, Some(name)) => of_database(database, class.unwrap_or("OBJECT"), name),
+        (class, Some(name)) => {
+            of_database(session_of(cx), database, (class.unwrap_or("OBJECT"), name))
+        }
         (Some(_), None) => None,
     };
     let Some(place) = place.filter(|place| place.knows(&permission)) else {
@@ -200,7 +205,7 @@ pub fn held(session: &SessionState, class: &str, name: Option<&str>) -> Option<V
         ("DATABASE", None) => Place::Database(database),
         ("DATABASE", Some(name)) => Place::Database(catalog.database(name)?),
         ("LOGIN", Some(name)) => Place::Login(catalog.logins.get(&Name::new(name))?),
-        (class, Some(name)) => of_database(database, class, name)?,
+        (class, Some(name)) => of_database(session, database, (class, name))?,
         (_, None) => return None,
     };
     let all = match &place {
@@ -226,13 +231,19 @@ pub fn held(session: &SessionState, class: &str, name: Option<&str>) -> Option<V
 }
 
 /// Finds a securable in a database by class and name.
-fn of_database<'d>(database: &'d Database, class: &str, name: &str) -> Option<Place<'d>> {
+fn of_database<'d>(
+    session: &SessionState,
+    database: &'d Database,
+    (class, name): (&str, &str),
+) -> Option<Place<'d>> {
     let parts = || tsql::parse_object_name(name).ok();
     let schema_of = |name: &ast::ObjectName| name.schema.as_deref().unwrap_or("dbo").to_owned();
     match class {
         "OBJECT" => {
             let name = parts()?;
-            database.object(&schema_of(&name), &name.object).map(Place::Object)
+            let of_system = || session.instance.library.view(&schema_of(&name), &name.object);
+            let object = database.object(&schema_of(&name), &name.object).map(Place::Object);
+            object.or_else(|| of_system().map(Place::SystemView))
         }
         "TYPE" => {
             let name = parts()?;
@@ -284,6 +295,11 @@ fn has(session: &SessionState, current: &Database, place: &Place<'_>, permission
             let schema = current.schema(object.schema()).map_or(0, |schema| schema.id);
             security::has_on_object(rights, current, (object.id(), schema), permission)
         }
+        // Everybody reads the views of the system, but for the one that SQL Server grants to db_owner alone.
+        Place::SystemView(view) if view.name() == "sql_expression_dependencies" => {
+            permission == "SELECT" && rights.has_of_database(current, "CONTROL")
+        }
+        Place::SystemView(_) => permission == "SELECT",
         Place::Principal(principal) => {
             let is_role = principal.kind == PrincipalKind::DatabaseRole;
             match permission {

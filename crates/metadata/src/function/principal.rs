@@ -15,6 +15,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("SUSER_SNAME", (0, 1), sysname, suser_sname),
     lookup("SUSER_ID", (0, 1), int, suser_id),
     lookup("SUSER_SID", (0, 2), |_| Ok(of(DataType::VarBinary(Length::Limited(85)))), suser_sid),
+    // Undocumented; management tools ask it for the accounts of services, which are no logins here.
+    lookup("SID_BINARY", (1, 1), |_| Ok(of(DataType::VarBinary(Length::Limited(85)))), suser_sid),
     session("ORIGINAL_LOGIN", sysname, |cx| {
         Value::nvarchar(&session_of(cx).connection.original_login)
     }),
