@@ -87,3 +87,4 @@ pub use store::{
     UseTotal,
 };
 pub use transaction::{Claim, RowRef, Savepoint, Transaction};
+pub use version::LockWait;
