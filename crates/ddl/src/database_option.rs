@@ -164,7 +164,7 @@ fn is_not_incremental(value: &OptionValue) -> bool {
 
 /// Parses `TARGET_RECOVERY_TIME = 5 MINUTES` to seconds.
 fn seconds(option: &NamedOption) -> Result<u64> {
-    let wrong = || unknown(&option.name);
+    let wrong = || unknown(&option.written);
     match &option.value {
         OptionValue::Quantity(count, unit) => match &**unit {
             "SECOND" | "SECONDS" => Ok(*count),

@@ -117,7 +117,15 @@ fn scalar_place(procedure: &ProcedureDef, program: &Program, place: usize) -> us
 
 /// Returns an error about arguments, located in the procedure.
 fn misfit(msg: Msg<'_>, state: u8, procedure: &ProcedureDef) -> Stop {
-    Stop::Error(Error::from(msg).with_state(state).in_procedure(procedure.shown_name()))
+    Stop::Error(Error::from(msg).with_state(state).of_call(procedure.shown_name()))
+}
+
+/// Places an error of an argument's conversion in the procedure.
+fn of_call(stop: Stop, procedure: &ProcedureDef) -> Stop {
+    match stop {
+        Stop::Error(error) => Stop::Error(error.of_call(procedure.shown_name())),
+        other => other,
+    }
 }
 
 /// Finds the parameter of an argument: by name, or by position if it has no name.
@@ -192,7 +200,8 @@ fn set_parameter(
     }
     let value =
         if argument.output { argument.value.clone() } else { std::mem::take(&mut argument.value) };
-    let value = convert_argument(value, &argument.ty, &parameter.ty, session)?;
+    let value = convert_argument(value, &argument.ty, &parameter.ty, session)
+        .map_err(|stop| of_call(stop, procedure))?;
     not_null(&value, &parameter.ty, &parameter.name)?;
     frame.variables[scalar_place(procedure, program, place)] = value;
     Ok(())

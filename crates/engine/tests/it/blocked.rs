@@ -258,3 +258,22 @@ fn the_graph_of_a_deadlock_of_rows_names_their_index_and_the_statements() {
     assert!(found[1].contains("UPDATE t SET n = "), "{}", found[1]);
     assert!(found[2].starts_with("KEY: "), "{}", found[2]);
 }
+
+#[test]
+fn a_wait_for_a_lock_of_a_reader_names_what_it_is_on() {
+    let (instance, mut watcher) = shop();
+    let (mut holder, waiter) = (customer(&instance), customer(&instance));
+    let name = id(&waiter);
+    sets(&mut holder, "BEGIN TRAN SELECT * FROM t WITH (REPEATABLEREAD) WHERE id = 2");
+    let waiting = spawn(&instance, waiter, "UPDATE t SET n = 4 WHERE id = 2");
+    let sql = format!(
+        "SELECT r.wait_resource, w.resource_description FROM sys.dm_exec_requests AS r \
+         JOIN sys.dm_os_waiting_tasks AS w ON w.session_id = r.session_id \
+         WHERE r.session_id = {name} AND r.wait_resource IS NOT NULL"
+    );
+    let row = until(&mut watcher, &sql).remove(0);
+    assert!(row[0].starts_with("KEY: ") && row[0].ends_with(" of dbo.t (id = 2)"), "{row:?}");
+    assert!(row[1].starts_with("keylock hobtid="), "{row:?}");
+    run(&mut holder, "COMMIT");
+    drop(waiting.recv_timeout(PATIENCE).unwrap());
+}
