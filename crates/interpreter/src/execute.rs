@@ -349,6 +349,34 @@ pub fn check_execute(
     ::catalog::security::check_object(&session.identity.rights, database, ids, names, "EXECUTE")
 }
 
+/// Checks the permission EXECUTE for a call by a name. A synonym has a permission of its own; that of
+/// its procedure is checked as well where the two have different owners.
+///
+/// # Errors
+/// 229 without the permission, with the name of the object that it is missing on.
+pub fn check_call(
+    session: &SessionState,
+    name: &tsql::ast::ObjectName,
+    procedure: &ProcedureDef,
+    chain: Option<Owner>,
+) -> Result<(), types::Error> {
+    let (database, schema) = place_of(session, name);
+    let catalog = &session.catalog;
+    let Some(database) = catalog.database(database) else { return Ok(()) };
+    let Some(::catalog::Object::Synonym(synonym)) = database.object(schema, &name.object) else {
+        return check_execute(session, procedure, chain);
+    };
+    let schema_id = database.schema(&synonym.schema).map_or(::catalog::DBO, |schema| schema.id);
+    let ids = (synonym.id, schema_id);
+    let owner = Owner::of(catalog, database.id, ids);
+    let rights = &session.identity.rights;
+    if !rights.is_all() && !chain.is_some_and(|chain| chain.reaches(catalog, owner)) {
+        let names = (synonym.schema.as_str(), synonym.name.as_str());
+        ::catalog::security::check_object(rights, database, ids, names, "EXECUTE")?;
+    }
+    check_execute(session, procedure, Some(owner))
+}
+
 /// Finds a procedure by its name or by a synonym: in the named schema, else `dbo`; in the named
 /// database, else the current one.
 pub fn resolve_procedure(
@@ -451,7 +479,7 @@ impl Runner<'_> {
         let Some(procedure) = resolve_procedure(cx.session, name) else {
             return self.call_by_synonym(name, arguments, cx);
         };
-        check_execute(cx.session, &procedure, self.program.owner)?;
+        check_call(cx.session, name, &procedure, self.program.owner)?;
         if procedure.parameters.iter().any(|parameter| parameter.cursor) {
             crate::cursor::check_unassigned(arguments, cx)?;
         }

@@ -220,6 +220,7 @@ fn no_report_comes_without_a_threshold() {
 #[test]
 fn the_graph_of_a_deadlock_of_rows_names_their_index_and_the_statements() {
     let (instance, mut watcher) = shop();
+    run(&mut watcher, "DBCC TRACEON (1222, -1)");
     let (mut one, mut two) = (customer(&instance), customer(&instance));
     run(&mut one, "BEGIN TRAN UPDATE t SET n = 3 WHERE id = 1");
     run(&mut two, "BEGIN TRAN UPDATE t SET n = 3 WHERE id = 2");
@@ -257,6 +258,8 @@ fn the_graph_of_a_deadlock_of_rows_names_their_index_and_the_statements() {
     assert!(found[0].contains("UPDATE t SET n = "), "{}", found[0]);
     assert!(found[1].contains("UPDATE t SET n = "), "{}", found[1]);
     assert!(found[2].starts_with("KEY: "), "{}", found[2]);
+    let logged = "SELECT COUNT(*) FROM sys.dm_os_error_log WHERE text LIKE '%keylock hobtid=%objectname=shop.dbo.t indexname=pk_t%'";
+    assert_eq!(number(&mut watcher, logged), "2");
 }
 
 #[test]

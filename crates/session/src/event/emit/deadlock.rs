@@ -1,4 +1,5 @@
-//! Deadlocks: xml_deadlock_report, the deadlock graph in SQL Server's format.
+//! Deadlocks: xml_deadlock_report, the deadlock graph in SQL Server's format, and the same as lines of
+//! the error log while trace flag 1222 is on.
 
 use std::fmt::Write;
 
@@ -16,11 +17,21 @@ use catalog::TableDef;
 /// Fires the event of a deadlock that was found, before it is ended.
 #[cold]
 pub fn found(instance: &Instance, deadlock: &Deadlock) {
+    let is_logged = instance.catalog.load().trace_flags.contains(&FLAG_LOG);
+    if !is_logged && !xe::enabled(&XML_DEADLOCK_REPORT) {
+        return;
+    }
+    let report = report(&Observed::now(instance), deadlock);
+    if is_logged {
+        super::graph_text::lines(&report, |line| sos::error_log::line(&line));
+    }
     if xe::enabled(&XML_DEADLOCK_REPORT) {
-        let report = report(&Observed::now(instance), deadlock);
         xe::fire(&XML_DEADLOCK_REPORT, &[Value::Text(&report)]);
     }
 }
+
+/// The trace flag that writes deadlock graphs to the error log.
+const FLAG_LOG: i32 = 1222;
 
 fn report(observed: &Observed<'_>, deadlock: &Deadlock) -> String {
     let mut xml = format!(

@@ -8,6 +8,7 @@ pub mod columnstore;
 pub mod deadlock;
 pub mod error;
 pub mod grant;
+mod graph_text;
 pub mod lock;
 mod process;
 pub mod request;
