@@ -144,6 +144,7 @@ mod key_constraints;
 mod log;
 mod master_files;
 mod messages;
+mod missing_index;
 pub mod msdb;
 mod objects;
 mod parameters;
@@ -197,5 +198,6 @@ pub static VIEWS: &[&[&SystemView]] = &[
     ::compatibility::VIEWS,
     absent::VIEWS,
     absent_server::VIEWS,
+    missing_index::VIEWS,
     resource_governor::VIEWS,
 ];
