@@ -77,7 +77,7 @@ pub fn require(binder: &Binder<'_>, resolved: &Resolved<'_>, permission: &str) -
 
 /// A synonym that a statement names.
 pub struct NamedSynonym<'a> {
-    /// Its definition.
+    /// The definition of the synonym, with its target.
     pub synonym: &'a SynonymDef,
     /// The id of its database.
     pub database_id: i16,

@@ -20,7 +20,7 @@ use ::plan::walk;
 pub struct MissingIndex {
     /// Name of the database.
     pub database: String,
-    /// Its table.
+    /// The table that it would be on.
     pub table: Arc<TableDef>,
     /// Ordinals of the columns that are compared with `=`, in the order of the table.
     pub equality: Vec<u16>,

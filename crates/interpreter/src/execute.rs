@@ -349,7 +349,7 @@ pub fn check_execute(
     ::catalog::security::check_object(&session.identity.rights, database, ids, names, "EXECUTE")
 }
 
-/// Checks the permission EXECUTE for a call by a name. A synonym has a permission of its own; that of
+/// Checks the permission EXECUTE for a call by a name. A synonym has its own permission; that of
 /// its procedure is checked as well where the two have different owners.
 ///
 /// # Errors

@@ -29,7 +29,7 @@ pub enum Resource {
     Application(LockKey),
     /// A table as a whole, or its definition.
     Object(Arc<TableDef>),
-    /// A row of a table.
+    /// A row, which a key or a place names.
     Row(LockedRow),
     /// A range of keys of a table.
     Range(Arc<TableDef>, u64),
@@ -90,7 +90,7 @@ pub struct Waits<'i> {
 }
 
 impl<'i> Waits<'i> {
-    /// Reads nothing yet.
+    /// Describes waits by these locks and names; reads none of them yet.
     pub fn new(instance: &'i Instance, catalog: &'i Catalog) -> Self {
         Self { instance, catalog, holds: OnceCell::new() }
     }
@@ -231,7 +231,7 @@ impl Resource {
 
 /// A row that is locked.
 pub struct LockedRow {
-    /// Its table.
+    /// The table that the row is in.
     pub table: Arc<TableDef>,
     /// Its place in the table.
     pub row: RowId,

@@ -197,7 +197,7 @@ pub static VIEWS: &[&[&SystemView]] = &[
     registry::VIEWS,
     ::compatibility::VIEWS,
     absent::VIEWS,
-    absent_server::VIEWS,
     missing_index::VIEWS,
+    absent_server::VIEWS,
     resource_governor::VIEWS,
 ];

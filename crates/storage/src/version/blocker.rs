@@ -15,11 +15,11 @@ use crate::version::{RowHead, TxState, Version};
 /// The mode in which a session waits for a row or a key range, which gives its wait type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockWait {
-    /// S: to read.
+    /// S: to read a row.
     Shared,
     /// U: to read with the intent to change.
     Update,
-    /// X: to change.
+    /// X: to change a row.
     Exclusive,
     /// RangeS-S: to read a range of keys.
     RangeShared,

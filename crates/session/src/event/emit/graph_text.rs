@@ -1,5 +1,5 @@
 //! A deadlock graph as the lines that trace flag 1222 writes to the error log: an element is a line,
-//! indented by its depth, with its attributes without quotes; text has lines of its own.
+//! indented by its depth, with its attributes without quotes; text has separate lines.
 //!
 //! It reads only the graphs that `deadlock.rs` makes: no comments, no CDATA, no blanks in tags.
 

@@ -101,7 +101,7 @@ pub(super) fn process_id(session: u32) -> String {
     format!("process{session}")
 }
 
-/// Writes an attribute.
+/// Writes an attribute with its value escaped.
 fn put(xml: &mut String, name: &str, value: impl Display) {
     let value = escaped(&value.to_string());
     // Writing to a string cannot fail.
