@@ -147,7 +147,7 @@ pub fn set(options: &mut DatabaseOptions, option: &NamedOption) -> Result<()> {
         _ if OFF_ONLY.contains(&name) || REFUSED.contains(&name) => {
             return refuse(&format!("ALTER DATABASE .. SET {name}"));
         }
-        _ => return Err(unknown(name)),
+        _ => return Err(unknown(&option.written)),
     }
     Ok(())
 }

@@ -14,8 +14,8 @@ use session::instance::datetime_of;
 use types::Value;
 
 use metadata::column::{
-    BIGINT, Column, DATETIME, FLOAT, INT, SMALLINT, SYSNAME, big, col, int, nv, opt, rows, shape,
-    small, text, unknown, vc,
+    BIGINT, Column, DATETIME, FLOAT, INT, SMALLINT, SYSNAME, ascii, big, col, int, nv, opt, rows,
+    shape, small, text, unknown, vc,
 };
 use metadata::{RowSet, Rows, Scope, SystemView};
 
@@ -195,7 +195,7 @@ struct UsedColumn {
 const COLUMN_COLUMNS: &[Column<UsedColumn>] = &[
     col("column_id", INT, |r| int(r.id)),
     col("column_name", SYSNAME, |r| text(&r.name)),
-    col("column_usage", vc(20), |r| text(r.usage)),
+    col("column_usage", vc(20), |r| ascii(r.usage)),
 ];
 
 static COLUMNS: SystemView = SystemView {
