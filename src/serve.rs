@@ -183,7 +183,9 @@ fn address(text: &str) -> Result<IpAddr, String> {
     if text.eq_ignore_ascii_case("localhost") {
         return Ok(IpAddr::from([127, 0, 0, 1]));
     }
-    text.parse().map_err(|_| wrong("--listen", text, "expected an IP address"))
+    text.parse().map_err(|_| {
+        wrong("--listen", text, "expected an IP address, such as 127.0.0.1; its port is --port")
+    })
 }
 
 fn port(option: &str, text: &str) -> Result<u16, String> {

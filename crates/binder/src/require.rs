@@ -13,7 +13,7 @@ use super::Binder;
 use super::query::{Resolved, resolve_table};
 use catalog::name::Name;
 use catalog::security::{Guard, Owner, Rights, Securable, State, state_of};
-use catalog::{DBO, ModuleDef, SequenceDef, TableDef};
+use catalog::{Catalog, DBO, ModuleDef, Object, SequenceDef, SynonymDef, TableDef};
 use plan::view::SystemView;
 
 impl<'a> Binder<'a> {
@@ -75,6 +75,87 @@ pub fn require(binder: &Binder<'_>, resolved: &Resolved<'_>, permission: &str) -
     }
 }
 
+/// A synonym that a statement names.
+pub struct NamedSynonym<'a> {
+    /// The definition of the synonym, with its target.
+    pub synonym: &'a SynonymDef,
+    /// The id of its database.
+    pub database_id: i16,
+    /// The id of its schema.
+    pub schema_id: i32,
+    /// Whether it has the owner of its target: then permissions on the synonym are enough.
+    pub is_chained: bool,
+}
+
+impl NamedSynonym<'_> {
+    /// Returns the synonym as what permissions are on.
+    pub fn securable(&self) -> Securable<'_> {
+        let SynonymDef { id, schema, name, .. } = self.synonym;
+        Securable { id: *id, schema_id: self.schema_id, schema, name }
+    }
+}
+
+/// Returns the synonym that a name is that of, if permissions are checked. Its target is given by
+/// database and ids.
+pub fn named_synonym<'a>(
+    binder: &Binder<'a>,
+    name: &ObjectName,
+    (target_database, target_ids): (i16, (i32, i32)),
+) -> Option<NamedSynonym<'a>> {
+    binder.rights?;
+    if name.is_temporary() {
+        return None;
+    }
+    let catalog: &'a Catalog = binder.catalog;
+    let database = catalog.database(name.database.as_deref().unwrap_or(binder.database))?;
+    let schema = name.schema.as_deref().unwrap_or("dbo");
+    let Some(Object::Synonym(synonym)) = database.object(schema, &name.object) else {
+        return None;
+    };
+    let database_id = database.id;
+    let schema_id = database.schema(&synonym.schema).map_or(DBO, |schema| schema.id);
+    let owner = Owner::of(catalog, database_id, (synonym.id, schema_id));
+    let is_chained = owner.reaches(catalog, Owner::of(catalog, target_database, target_ids));
+    Some(NamedSynonym { synonym, database_id, schema_id, is_chained })
+}
+
+/// Checks a permission on a synonym, if the name is that of one. Returns whether that is enough.
+///
+/// # Errors
+/// 229 if it is missing.
+fn require_synonym(
+    binder: &Binder<'_>,
+    name: &ObjectName,
+    target: (i16, (i32, i32)),
+    permission: &str,
+) -> Result<bool> {
+    let Some(named) = named_synonym(binder, name, target) else { return Ok(false) };
+    ask(binder, named.database_id, &named.securable(), permission)?;
+    Ok(named.is_chained)
+}
+
+/// Checks a permission on the table or view that a name refers to. A synonym has permissions of its
+/// own; those of its target are checked as well where the two have different owners.
+///
+/// # Errors
+/// 229 if one is missing, with the name of the object that it is missing on.
+pub fn require_named(
+    binder: &Binder<'_>,
+    name: &ObjectName,
+    resolved: &Resolved<'_>,
+    permission: &str,
+) -> Result<()> {
+    let target = match resolved {
+        Resolved::Table(table) => (table.database_id, (table.id, table.schema_id)),
+        Resolved::View(view, _) => (view.database_id, (view.id, view.schema_id)),
+        Resolved::System(..) => return Ok(()),
+    };
+    match require_synonym(binder, name, target, permission)? {
+        true => Ok(()),
+        false => require(binder, resolved, permission),
+    }
+}
+
 fn ask(binder: &Binder<'_>, database: i16, object: &Securable<'_>, permission: &str) -> Result<()> {
     let Some(rights) = binder.asked_about(database, (object.id, object.schema_id)) else {
         return Ok(());
@@ -117,6 +198,23 @@ pub fn require_module(binder: &Binder<'_>, module: &ModuleDef, permission: &str)
     ask(binder, module.database_id, &object, permission)
 }
 
+/// Checks a permission on the function that a name refers to, as [`require_named`].
+///
+/// # Errors
+/// 229 if it is missing.
+pub fn require_routine(
+    binder: &Binder<'_>,
+    name: &ObjectName,
+    module: &ModuleDef,
+    permission: &str,
+) -> Result<()> {
+    let target = (module.database_id, (module.id, module.schema_id));
+    if require_synonym(binder, name, target, permission)? {
+        return Ok(());
+    }
+    require_module(binder, module, permission)
+}
+
 /// Checks the permission to take values of a sequence: UPDATE.
 ///
 /// # Errors
@@ -147,7 +245,7 @@ pub fn require_target(
     {
         return Err(Error::from(Msg::ExternalDml).with_state(16));
     }
-    permissions.iter().try_for_each(|permission| require(binder, &resolved, permission))
+    permissions.iter().try_for_each(|permission| require_named(binder, name, &resolved, permission))
 }
 
 /// Finds the table that an alias of FROM refers to.

@@ -22,6 +22,9 @@ pub struct Settings {
     pub recovery_interval: Pending,
     /// `default language`: the `langid` that a new login gets.
     pub default_language: Pending,
+    /// `blocked process threshold (s)`: how long a request may be blocked before
+    /// blocked_process_report fires; 0 for never.
+    pub blocked_threshold: Pending,
 }
 
 /// A number with its configured value and the value in use.
@@ -50,6 +53,7 @@ impl Default for Settings {
             polybase_export: Pending::new(0),
             recovery_interval: Pending::new(0),
             default_language: Pending::new(0),
+            blocked_threshold: Pending::new(0),
         }
     }
 }

@@ -185,7 +185,7 @@ fn pages(option: &ast::NamedOption) -> Result<i32> {
 }
 
 fn wrong(option: &ast::NamedOption) -> Error {
-    Msg::SyntaxNear(&option.name).into()
+    Msg::SyntaxNear(&option.written).into()
 }
 
 pub(crate) fn word(value: &OptionValue) -> String {
@@ -379,7 +379,7 @@ fn set_scoped(
 /// Runs ALTER DATABASE SCOPED CONFIGURATION CLEAR PROCEDURE_CACHE.
 fn clear_scoped(option: &ast::NamedOption, cx: &mut Cx<'_>) -> Result<()> {
     if *option.name != *"PROCEDURE_CACHE" {
-        return Err(Msg::SyntaxNear(&option.name).into());
+        return Err(Msg::SyntaxNear(&option.written).into());
     }
     ::session::plan_cache::free_programs(cx.session);
     Ok(())

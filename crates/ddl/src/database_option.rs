@@ -147,7 +147,7 @@ pub fn set(options: &mut DatabaseOptions, option: &NamedOption) -> Result<()> {
         _ if OFF_ONLY.contains(&name) || REFUSED.contains(&name) => {
             return refuse(&format!("ALTER DATABASE .. SET {name}"));
         }
-        _ => return Err(unknown(name)),
+        _ => return Err(unknown(&option.written)),
     }
     Ok(())
 }
@@ -164,7 +164,7 @@ fn is_not_incremental(value: &OptionValue) -> bool {
 
 /// Parses `TARGET_RECOVERY_TIME = 5 MINUTES` to seconds.
 fn seconds(option: &NamedOption) -> Result<u64> {
-    let wrong = || unknown(&option.name);
+    let wrong = || unknown(&option.written);
     match &option.value {
         OptionValue::Quantity(count, unit) => match &**unit {
             "SECOND" | "SECONDS" => Ok(*count),

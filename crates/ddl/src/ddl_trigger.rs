@@ -89,12 +89,12 @@ fn present(triggers: &Triggers, name: &str, mode: CreateMode) -> Result<Present>
 /// Checks that the events exist, and that they occur in the trigger's scope.
 fn check_events(create: &ast::CreateTrigger) -> Result<()> {
     let on_server = create.target == TriggerTarget::AllServer;
-    for name in &create.events {
+    for (name, written) in create.events.iter().zip(&create.events_written) {
         if **name == *"LOGON" && on_server {
             return refuse("logon triggers");
         }
         let Some(event) = DdlEvent::find(name) else {
-            return Err(Msg::InvalidEventType(name).into());
+            return Err(Msg::InvalidEventType(written).into());
         };
         if !on_server && !event.is_of_database() {
             return Err(Msg::EventTypeNotValid.into());

@@ -19,7 +19,7 @@ impl<'a> DropOptions<'a> {
     /// # Errors
     /// 155 for an unknown option, 102 for a value of the wrong kind, 40517 for FILESTREAM_ON.
     pub(crate) fn new(options: &'a [IndexOption], statement: &str) -> Result<Self> {
-        for IndexOption { name, value, .. } in options {
+        for IndexOption { name, written, value, .. } in options {
             match (name.as_ref(), value) {
                 ("ONLINE", OptionValue::On | OptionValue::Off | OptionValue::OnList(_))
                 | ("MAXDOP", OptionValue::Literal(Literal::Int(_)))
@@ -27,9 +27,9 @@ impl<'a> DropOptions<'a> {
                 | ("DATA_COMPRESSION", OptionValue::Name(_)) => {}
                 ("FILESTREAM_ON", _) => return refuse(&format!("FILESTREAM_ON of {statement}")),
                 ("ONLINE" | "MAXDOP" | "MOVE TO" | "DATA_COMPRESSION", _) => {
-                    return Err(Msg::SyntaxNear(name).into());
+                    return Err(Msg::SyntaxNear(written).into());
                 }
-                _ => return Err(Msg::UnrecognizedOption(name, statement).into()),
+                _ => return Err(Msg::UnrecognizedOption(written, statement).into()),
             }
         }
         Ok(Self(options))

@@ -295,7 +295,7 @@ pub(crate) fn alter_inline(
                 let message = Msg::BucketCountOfRange("BUCKET_COUNT").to_string();
                 return Err(Error::custom(10790, 16, ALTER_RANGE, message));
             }
-            other => return Err(Msg::UnrecognizedOption(other, "ALTER TABLE").into()),
+            _ => return Err(Msg::UnrecognizedOption(&option.written, "ALTER TABLE").into()),
         }
     }
     table::replace(next, cx)

@@ -146,7 +146,7 @@ fn is_on(option: &NamedOption) -> Result<bool> {
     match option.value {
         OptionValue::On => Ok(true),
         OptionValue::Off => Ok(false),
-        _ => Err(Msg::SyntaxNear(&option.name).into()),
+        _ => Err(Msg::SyntaxNear(&option.written).into()),
     }
 }
 

@@ -153,7 +153,7 @@ fn set_policy(policy: &mut Policy, option: &NamedOption) -> Result<()> {
                 OptionValue::Quantity(n, unit) if matches!(&**unit, "DAY" | "DAYS") => {
                     n.saturating_mul(24)
                 }
-                _ => return Err(wrong(&option.name)),
+                _ => return Err(wrong(&option.written)),
             };
             if !(1..=7 * 24).contains(&hours) {
                 let text = "Invalid value provided for query_capture_policy option stale_capture_policy_threshold. The value must be between 1 hour and 7 days.";
@@ -171,13 +171,15 @@ fn word<T: Copy>(option: &NamedOption, words: &[(&str, T)]) -> Result<T> {
     let found = option.value.word().and_then(|word| {
         words.iter().find(|(known, _)| known.eq_ignore_ascii_case(word)).map(|(_, of)| *of)
     });
-    found.ok_or_else(|| wrong(&option.name))
+    found.ok_or_else(|| wrong(&option.written))
 }
 
 fn number(option: &NamedOption) -> Result<u64> {
     match &option.value {
-        OptionValue::Literal(Literal::Int(n)) => u64::try_from(*n).map_err(|_| wrong(&option.name)),
-        _ => Err(wrong(&option.name)),
+        OptionValue::Literal(Literal::Int(n)) => {
+            u64::try_from(*n).map_err(|_| wrong(&option.written))
+        }
+        _ => Err(wrong(&option.written)),
     }
 }
 

@@ -90,7 +90,7 @@ pub(crate) fn rebuild_partitions(
                 }
                 _ => {
                     let kind = "ALTER INDEX REBUILD PARTITION";
-                    return Err(Msg::UnrecognizedOption(&option.name, kind).into());
+                    return Err(Msg::UnrecognizedOption(&option.written, kind).into());
                 }
             }
         }

@@ -82,10 +82,10 @@ pub(crate) fn run(
 /// ABORT_AFTER_WAIT = NONE is accepted.
 fn check_option(option: &ast::NamedOption) -> Result<()> {
     let OptionValue::List(list) = &option.value else {
-        return Err(Msg::SyntaxNear(&option.name).into());
+        return Err(Msg::SyntaxNear(&option.written).into());
     };
     if *option.name != *"WAIT_AT_LOW_PRIORITY" {
-        return Err(Msg::SyntaxNear(&option.name).into());
+        return Err(Msg::SyntaxNear(&option.written).into());
     }
     for inner in list {
         match (&*inner.name, &inner.value) {

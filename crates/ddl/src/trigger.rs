@@ -131,7 +131,7 @@ fn check_events(create: &ast::CreateTrigger) -> Result<()> {
             let is_known = &**name == "LOGON" || DdlEvent::find(name).is_some();
             return Err(match is_known {
                 true => Msg::EventTypeNotValid.into(),
-                false => Msg::InvalidEventType(name).into(),
+                false => Msg::InvalidEventType(&create.events_written[place]).into(),
             });
         }
         if create.events[..place].contains(name) {

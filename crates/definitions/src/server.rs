@@ -90,6 +90,7 @@ impl Code for Settings {
             polybase_export,
             recovery_interval,
             default_language,
+            blocked_threshold,
         } = self;
         put_field(out, 1, show_advanced);
         put_field(out, 2, &degree_max.set);
@@ -97,6 +98,7 @@ impl Code for Settings {
         put_field(out, 4, &polybase_export.set);
         put_field(out, 5, &Some(recovery_interval.set).filter(|minutes| *minutes != 0));
         put_field(out, 6, &Some(default_language.set).filter(|id| *id != 0));
+        put_field(out, 7, &Some(blocked_threshold.set).filter(|seconds| *seconds != 0));
     }
 
     fn get(bytes: &[u8], cx: &mut Cx<'_>) -> Result<Self> {
@@ -110,8 +112,8 @@ impl Code for Settings {
             setting.set = fields.take(tag, cx)?;
             setting.in_use = setting.set;
         }
-        let Self { recovery_interval, default_language, .. } = &mut settings;
-        for (tag, setting) in (5..).zip([recovery_interval, default_language]) {
+        let Self { recovery_interval, default_language, blocked_threshold, .. } = &mut settings;
+        for (tag, setting) in (5..).zip([recovery_interval, default_language, blocked_threshold]) {
             setting.set = fields.take::<Option<i32>>(tag, cx)?.unwrap_or(0);
             setting.in_use = setting.set;
         }

@@ -3,13 +3,14 @@
 //!
 //! - `op.rs` and `detail.rs` turn a bound tree into operators with names and texts, `scalar.rs` its
 //!   expressions, `statement.rs` whole statements;
-//! - `rows.rs` and `xml.rs` write them.
+//! - `rows.rs` and `xml.rs` write them; `missing.rs` finds the indexes that a plan would use.
 //!
 //! Does not know running programs: the interpreter decides which plans are shown and when. Counts
 //! of operators come from `executor::profile`. Start at `statement.rs`.
 #![forbid(unsafe_code)]
 
 mod detail;
+mod missing;
 mod op;
 pub mod rows;
 pub mod scalar;
@@ -18,6 +19,7 @@ mod xml;
 
 pub use ::catalog::options::Explain;
 pub use ::executor::profile::{self, Profile};
+pub use missing::{MissingIndex, missing_indexes};
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! Makes statements as plans show them, with the operators of bound statements.
 
+use crate::missing::{MissingIndex, missing_indexes};
 use crate::op::{Actual, Builder, Op, inherit};
 use crate::profile::Profile;
 use crate::scalar::{Names, SUBPLAN, bracketed};
@@ -38,6 +39,8 @@ pub struct Shown {
     pub spent: Option<Spent>,
     /// Number of schedulers that it may use, or used.
     pub degree: usize,
+    /// `MissingIndexes`: the indexes that it would use.
+    pub missing: Vec<MissingIndex>,
 }
 
 /// The content of a statement.
@@ -82,6 +85,7 @@ impl Shown {
             plan_hash: None,
             spent: None,
             degree: 1,
+            missing: Vec::new(),
         }
     }
 
@@ -96,6 +100,7 @@ impl Shown {
             query_hash: Some(query_hash),
             plan_hash: Some(plan_hash),
             degree: world.degree_of(bound),
+            missing: missing_indexes(world.catalog, bound),
             ..Self::new(id, text, kind_of(bound), body)
         }
     }

@@ -6,8 +6,9 @@
 
 use std::fmt::Write as _;
 
+use crate::missing::MissingIndex;
 use crate::op::Op;
-use crate::scalar::SUBPLAN;
+use crate::scalar::{SUBPLAN, bracketed};
 use crate::statement::{Body, Shown};
 
 /// Namespace of the documents.
@@ -117,6 +118,11 @@ fn hex(hash: &[u8]) -> String {
 
 fn query_plan(root: &Op, shown: &Shown, out: &mut String) {
     let _ = write!(out, "<QueryPlan DegreeOfParallelism=\"{}\">", shown.degree);
+    if !shown.missing.is_empty() {
+        out.push_str("<MissingIndexes>");
+        shown.missing.iter().for_each(|index| missing_index(index, out));
+        out.push_str("</MissingIndexes>");
+    }
     if let Some(spent) = &shown.spent {
         let _ = write!(
             out,
@@ -127,6 +133,26 @@ fn query_plan(root: &Op, shown: &Shown, out: &mut String) {
     let mut next = 0;
     operator(root, false, &mut next, out);
     out.push_str("</QueryPlan>");
+}
+
+fn missing_index(index: &MissingIndex, out: &mut String) {
+    let _ = write!(out, "<MissingIndexGroup Impact=\"{:.4}\"><MissingIndex", index.impact);
+    attribute("Database", &bracketed(&[&index.database]), out);
+    attribute("Schema", &bracketed(&[&index.table.schema]), out);
+    attribute("Table", &bracketed(&[&index.table.name]), out);
+    out.push('>');
+    for (usage, columns) in index.usages() {
+        let _ = write!(out, "<ColumnGroup Usage=\"{usage}\">");
+        for column in columns {
+            out.push_str("<Column");
+            let name = &index.table.columns[usize::from(*column)].name;
+            attribute("Name", &bracketed(&[name]), out);
+            attribute("ColumnId", &(column + 1).to_string(), out);
+            out.push_str("/>");
+        }
+        out.push_str("</ColumnGroup>");
+    }
+    out.push_str("</MissingIndex></MissingIndexGroup>");
 }
 
 /// Writes a `RelOp` element with all below it; `next` is the number of the next one.

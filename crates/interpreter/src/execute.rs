@@ -117,7 +117,15 @@ fn scalar_place(procedure: &ProcedureDef, program: &Program, place: usize) -> us
 
 /// Returns an error about arguments, located in the procedure.
 fn misfit(msg: Msg<'_>, state: u8, procedure: &ProcedureDef) -> Stop {
-    Stop::Error(Error::from(msg).with_state(state).in_procedure(procedure.shown_name()))
+    Stop::Error(Error::from(msg).with_state(state).of_call(procedure.shown_name()))
+}
+
+/// Places an error of an argument's conversion in the procedure.
+fn of_call(stop: Stop, procedure: &ProcedureDef) -> Stop {
+    match stop {
+        Stop::Error(error) => Stop::Error(error.of_call(procedure.shown_name())),
+        other => other,
+    }
 }
 
 /// Finds the parameter of an argument: by name, or by position if it has no name.
@@ -192,7 +200,8 @@ fn set_parameter(
     }
     let value =
         if argument.output { argument.value.clone() } else { std::mem::take(&mut argument.value) };
-    let value = convert_argument(value, &argument.ty, &parameter.ty, session)?;
+    let value = convert_argument(value, &argument.ty, &parameter.ty, session)
+        .map_err(|stop| of_call(stop, procedure))?;
     not_null(&value, &parameter.ty, &parameter.name)?;
     frame.variables[scalar_place(procedure, program, place)] = value;
     Ok(())
@@ -340,6 +349,34 @@ pub fn check_execute(
     ::catalog::security::check_object(&session.identity.rights, database, ids, names, "EXECUTE")
 }
 
+/// Checks the permission EXECUTE for a call by a name. A synonym has its own permission; that of
+/// its procedure is checked as well where the two have different owners.
+///
+/// # Errors
+/// 229 without the permission, with the name of the object that it is missing on.
+pub fn check_call(
+    session: &SessionState,
+    name: &tsql::ast::ObjectName,
+    procedure: &ProcedureDef,
+    chain: Option<Owner>,
+) -> Result<(), types::Error> {
+    let (database, schema) = place_of(session, name);
+    let catalog = &session.catalog;
+    let Some(database) = catalog.database(database) else { return Ok(()) };
+    let Some(::catalog::Object::Synonym(synonym)) = database.object(schema, &name.object) else {
+        return check_execute(session, procedure, chain);
+    };
+    let schema_id = database.schema(&synonym.schema).map_or(::catalog::DBO, |schema| schema.id);
+    let ids = (synonym.id, schema_id);
+    let owner = Owner::of(catalog, database.id, ids);
+    let rights = &session.identity.rights;
+    if !rights.is_all() && !chain.is_some_and(|chain| chain.reaches(catalog, owner)) {
+        let names = (synonym.schema.as_str(), synonym.name.as_str());
+        ::catalog::security::check_object(rights, database, ids, names, "EXECUTE")?;
+    }
+    check_execute(session, procedure, Some(owner))
+}
+
 /// Finds a procedure by its name or by a synonym: in the named schema, else `dbo`; in the named
 /// database, else the current one.
 pub fn resolve_procedure(
@@ -442,7 +479,7 @@ impl Runner<'_> {
         let Some(procedure) = resolve_procedure(cx.session, name) else {
             return self.call_by_synonym(name, arguments, cx);
         };
-        check_execute(cx.session, &procedure, self.program.owner)?;
+        check_call(cx.session, name, &procedure, self.program.owner)?;
         if procedure.parameters.iter().any(|parameter| parameter.cursor) {
             crate::cursor::check_unassigned(arguments, cx)?;
         }

@@ -80,8 +80,8 @@ pub use ::session::cursor::Cursor;
 pub use ::session::stop::{ErrorClass, Outcome, Run, Stop};
 pub use cursor::Capture;
 pub use execute::{
-    Invocation, as_declared, check_execute, check_local, convert_argument, find_parameter, invoke,
-    not_found, procedure_missing, resolve_procedure, synonym_target,
+    Invocation, as_declared, check_call, check_execute, check_local, convert_argument,
+    find_parameter, invoke, not_found, procedure_missing, resolve_procedure, synonym_target,
 };
 pub use level::{Caller, enter, report_scope};
 pub use utility::interrupted;

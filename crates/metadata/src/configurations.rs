@@ -100,7 +100,7 @@ fn memory(instance: &Instance) -> Setting {
     }
 }
 
-fn pending(catalog: &Catalog) -> [Setting; 5] {
+fn pending(catalog: &Catalog) -> [Setting; 6] {
     [
         Setting {
             id: RECOVERY_INTERVAL,
@@ -147,6 +147,17 @@ fn pending(catalog: &Catalog) -> [Setting; 5] {
             advanced: true,
         },
         Setting {
+            id: BLOCKED_THRESHOLD,
+            name: "blocked process threshold (s)",
+            value: catalog.settings.blocked_threshold.set,
+            in_use: catalog.settings.blocked_threshold.in_use,
+            minimum: 0,
+            maximum: 86_400,
+            description: "Blocked process reporting threshold",
+            dynamic: true,
+            advanced: true,
+        },
+        Setting {
             id: POLYBASE_EXPORT,
             name: "allow polybase export",
             value: catalog.settings.polybase_export.set,
@@ -168,6 +179,8 @@ pub const COST_THRESHOLD: i32 = 1_538;
 pub const DEGREE_MAX: i32 = 1_539;
 /// `configuration_id` of 'recovery interval (min)'.
 pub const RECOVERY_INTERVAL: i32 = 101;
+/// `configuration_id` of 'blocked process threshold (s)'.
+pub const BLOCKED_THRESHOLD: i32 = 1_569;
 /// `configuration_id` of 'allow polybase export'.
 pub const POLYBASE_EXPORT: i32 = 16_397;
 /// `configuration_id` of 'sampling rate (Hz)', which SQL Server lacks: above all of its numbers.

@@ -10,6 +10,7 @@ use types::Value;
 use crate::sessions::{SessionRow, blocked, blocking_session, session_rows_where};
 use crate::view::Scope;
 use ::plan::stats::{ProgramBooks, Spend, StatementRow, statement_of};
+use ::session::awaited::Waits;
 use ::session::instance::SessionCard;
 use ::session::session_number;
 
@@ -98,6 +99,7 @@ pub fn request_rows(scope: &Scope<'_>) -> Vec<RequestRow> {
     let activities = instance.machine.activities();
     let threads = instance.machine.accounts().threads();
     let owners = instance.store.locks().owners();
+    let waits = Waits::new(instance, &scope.session.catalog);
     let row = |session: SessionRow| {
         let live = &session.card.live;
         let worker = live.worker();
@@ -121,7 +123,8 @@ pub fn request_rows(scope: &Scope<'_>) -> Vec<RequestRow> {
         let cpu_ns = spent.map(|ticks| clock::ticks_to_ns(shown(own(ticks)) + helped_ticks));
         let books = instance.statistics.by_serial(live.program());
         let statement = statement_of(&instance.statistics, live.statement());
-        let (by, resource) = blocked(scope, session.card.id).map(|b| (b.by, b.resource)).unzip();
+        let (by, resource) =
+            blocked(scope, &waits, session.card.id).map(|b| (b.by, b.resource)).unzip();
         let blocking = by.flatten().or_else(|| blocking_session(activity.as_deref(), &activities));
         let owner = owners.iter().find(|owner| owner.session() == tag);
         let transaction = owner.and_then(|owner| owner.transaction()).map_or(0, |open| open.number);

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use sos::sched::{Activity, Blocker};
 
-use crate::locked_row::LockedRow;
+use crate::locked_row::key_suffix;
 use crate::view::Scope;
 use ::catalog::Catalog;
 use ::catalog::name::Name;
 use ::plan::stats::Spend;
-use ::session::event::emit::lock::describe_key;
+use ::session::awaited::{Resource, Waits};
 use ::session::instance::{Facts, SessionCard};
 use ::session::{Options, session_id, session_number};
 
@@ -121,19 +121,14 @@ pub struct Blocked {
 }
 
 /// Finds what blocks a session that waits for a lock or a row; `None` if it waits for neither.
-pub fn blocked(scope: &Scope<'_>, session: i16) -> Option<Blocked> {
-    let locks = scope.session.instance.store.locks();
-    let number = session_number(session);
-    if let Some(row) = locks.waiting(number) {
-        let resource = format!("APPLICATION: {}:{}", row.key.database, describe_key(&row.key));
-        let by = row.blockers.first().and_then(|number| session_id(*number));
-        return Some(Blocked { by, resource });
+pub fn blocked(scope: &Scope<'_>, waits: &Waits<'_>, session: i16) -> Option<Blocked> {
+    let awaited = waits.awaited(session_number(session))?;
+    let by = awaited.blockers.first().and_then(|number| session_id(*number));
+    let mut resource = awaited.resource.wait_resource();
+    if let Resource::Row(row) = &awaited.resource {
+        resource.push_str(&key_suffix(scope, row));
     }
-    let wait = locks.row_wait(number)?;
-    let by = session_id(wait.session)?;
-    let place = wait.row.and_then(|(table, row)| LockedRow::find(scope, table, row));
-    let resource = place.map_or_else(|| format!("XACT: session {by}"), |row| row.wait_resource());
-    Some(Blocked { by: Some(by), resource })
+    Some(Blocked { by, resource })
 }
 
 /// Returns the sessions of the instance, ordered by id.

@@ -13,8 +13,9 @@ use storage::lock::{LockMode, LockRow, LockStatus};
 use types::Value;
 
 use super::column::binary;
-use crate::locked_row::LockedRow;
+use crate::locked_row::key_suffix;
 use crate::view::Scope;
+use ::session::awaited::{Mode, Resource, Waits};
 use ::session::instance::SessionCard;
 use ::session::{session_id, session_number};
 
@@ -159,10 +160,11 @@ pub struct WaitingRow {
 pub fn waiting_rows(scope: &Scope<'_>) -> Vec<WaitingRow> {
     let tasks = task_rows(scope);
     let locks = scope.session.instance.store.locks().rows();
+    let waits = Waits::new(&scope.session.instance, &scope.session.catalog);
     let mut rows = Vec::new();
     for task in &tasks {
         if let Some(waiting) = task.activity.waiting() {
-            rows.extend(rows_of(scope, (task, waiting), &tasks, &locks));
+            rows.extend(rows_of((scope, &waits), (task, waiting), &tasks, &locks));
         }
     }
     rows.extend(scope.session.instance.machine.queued_since().iter().map(queued_row));
@@ -186,7 +188,7 @@ fn queued_row(since: &u64) -> WaitingRow {
 }
 
 fn rows_of(
-    scope: &Scope<'_>,
+    (scope, waits): (&Scope<'_>, &Waits<'_>),
     (task, waiting): (&TaskRow, Waiting),
     tasks: &[TaskRow],
     locks: &[LockRow],
@@ -199,7 +201,9 @@ fn rows_of(
         Some(lock) => lock.blockers.iter().map(|number| session_id(*number)).collect(),
         None => vec![blocker(&waiting, tasks)],
     };
-    let description = lock.map(describe).or_else(|| describe_row(scope, task, &waiting));
+    // Helpers of a parallel statement and latches have no entry among the session's waits.
+    let is_lock = lock.is_some() || matches!(waiting.blocker, Some(Blocker::Work(_)));
+    let description = is_lock.then(|| describe(scope, waits, task, waiting.address)).flatten();
     let row = |blocking_session: Option<i16>| {
         let leads = |t: &&TaskRow| t.exec_context_id() == 0;
         let other =
@@ -229,33 +233,22 @@ fn blocker(waiting: &Waiting, tasks: &[TaskRow]) -> Option<i16> {
     }
 }
 
-/// Formats a lock as `resource_description` shows it.
-fn describe(lock: &LockRow) -> String {
-    let mode = lock.key.mode_name(lock.mode);
-    if lock.key.table().is_some() {
-        return format!("objectlock lockPartition=0 id=lock{:x} mode={mode}", lock.address);
+/// Describes the lock or row that a task waits for, as `resource_description` shows it.
+fn describe(
+    scope: &Scope<'_>,
+    waits: &Waits<'_>,
+    task: &TaskRow,
+    address: usize,
+) -> Option<String> {
+    let awaited = waits.awaited(session_number(task.session_id()?))?;
+    let held = match awaited.mode {
+        // A writer owns the row by its newest version, which is no lock that could have a mode.
+        Mode::Row(_) => LockMode::Exclusive.short_name(),
+        Mode::Application(_) | Mode::Schema(_) => awaited.mode.name(),
+    };
+    let mut description = awaited.resource.description(address, held);
+    if let Resource::Row(row) = &awaited.resource {
+        description.push_str(&key_suffix(scope, row));
     }
-    format!(
-        "applicationlock hash={:08x} databasePrincipalId={} dbid={} id=lock{:x} mode={}",
-        ::session::event::emit::lock::hash(&lock.key),
-        lock.key.principal,
-        lock.key.database,
-        lock.address,
-        mode
-    )
-}
-
-/// Describes a row lock: by the row, or, where that is not known, by the transaction that has it.
-fn describe_row(scope: &Scope<'_>, task: &TaskRow, waiting: &Waiting) -> Option<String> {
-    let Some(Blocker::Work(number)) = waiting.blocker else { return None };
-    let session = session_id(number)?;
-    let mode = LockMode::Exclusive.short_name();
-    let locks = scope.session.instance.store.locks();
-    let wait = task.session_id().and_then(|id| locks.row_wait(session_number(id)));
-    if let Some((table, row)) = wait.and_then(|wait| wait.row)
-        && let Some(row) = LockedRow::find(scope, table, row)
-    {
-        return Some(row.description(waiting.address, mode));
-    }
-    Some(format!("xactlock session={session} id=lock{:x} mode={mode}", waiting.address))
+    Some(description)
 }

@@ -2,8 +2,8 @@
 //!
 //! `sys.configurations` lists the settings that have an effect here. Some can be changed: 'show
 //! advanced options', the degree of parallelism and its cost threshold, the permission to write
-//! files, the recovery interval, the language of new logins, and the sampling rate. Changing another
-//! one is refused by name, so that no script assumes an effect.
+//! files, the recovery interval, the language of new logins, the blocked process threshold, and the
+//! sampling rate. Changing another one is refused by name, so that no script assumes an effect.
 
 use types::{Error, Msg, Value};
 
@@ -13,16 +13,22 @@ use ::catalog::Settings;
 use ::executor::Cx;
 use interpreter::{Argument, Stop};
 use metadata::configurations::{
-    COST_THRESHOLD, DEFAULT_LANGUAGE, DEGREE_MAX, POLYBASE_EXPORT, RECOVERY_INTERVAL,
-    SAMPLING_RATE, SHOW_ADVANCED, Setting, settings,
+    BLOCKED_THRESHOLD, COST_THRESHOLD, DEFAULT_LANGUAGE, DEGREE_MAX, POLYBASE_EXPORT,
+    RECOVERY_INTERVAL, SAMPLING_RATE, SHOW_ADVANCED, Setting, settings,
 };
 
 pub(crate) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_configure", id: 0, run: configure }];
 
 /// Numbers that take effect with RECONFIGURE.
-const PENDING: [i32; 5] =
-    [DEGREE_MAX, COST_THRESHOLD, POLYBASE_EXPORT, RECOVERY_INTERVAL, DEFAULT_LANGUAGE];
+const PENDING: [i32; 6] = [
+    DEGREE_MAX,
+    COST_THRESHOLD,
+    POLYBASE_EXPORT,
+    RECOVERY_INTERVAL,
+    DEFAULT_LANGUAGE,
+    BLOCKED_THRESHOLD,
+];
 
 /// Settings that SQL Server documents and that have no effect here.
 const OTHERS: &[&str] = &[
@@ -40,7 +46,6 @@ const OTHERS: &[&str] = &[
     "backup checksum default",
     "backup compression algorithm",
     "backup compression default",
-    "blocked process threshold (s)",
     "c2 audit mode",
     "clr enabled",
     "clr strict security",
@@ -146,6 +151,7 @@ fn configure(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
                 COST_THRESHOLD => &mut settings.cost_threshold,
                 RECOVERY_INTERVAL => &mut settings.recovery_interval,
                 DEFAULT_LANGUAGE => &mut settings.default_language,
+                BLOCKED_THRESHOLD => &mut settings.blocked_threshold,
                 _ => &mut settings.polybase_export,
             };
             of.set = value;
@@ -234,6 +240,7 @@ pub fn reconfigure(cx: &mut Cx<'_>) -> Result<(), Stop> {
         settings.polybase_export,
         settings.recovery_interval,
         settings.default_language,
+        settings.blocked_threshold,
     ];
     let is_other = numbers.iter().any(|number| number.set != number.in_use);
     if is_other || settings.show_advanced != settings.advanced_in_use {
@@ -246,10 +253,17 @@ pub fn reconfigure(cx: &mut Cx<'_>) -> Result<(), Stop> {
                 polybase_export,
                 recovery_interval,
                 default_language,
+                blocked_threshold,
                 ..
             } = settings;
-            let all =
-                [degree_max, cost_threshold, polybase_export, recovery_interval, default_language];
+            let all = [
+                degree_max,
+                cost_threshold,
+                polybase_export,
+                recovery_interval,
+                default_language,
+                blocked_threshold,
+            ];
             for number in all {
                 number.in_use = number.set;
             }

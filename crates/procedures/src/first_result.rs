@@ -25,7 +25,7 @@ use ::plan::program::{
 use ::plan::sink::{ColumnInfo, ResultShape};
 use ::plan::statement::{Bound, Browse};
 use ::session::SessionState;
-use interpreter::{Stop, check_execute, procedure_missing, resolve_procedure};
+use interpreter::{Stop, check_call, procedure_missing, resolve_procedure};
 
 use crate::called::system_procedure;
 
@@ -285,7 +285,7 @@ impl Search<'_> {
         let Some(procedure) = resolve_procedure(self.session, name) else {
             return self.system_call(call, name, span, scope);
         };
-        check_execute(self.session, &procedure, scope.program.owner)?;
+        check_call(self.session, name, &procedure, scope.program.owner)?;
         let key = (procedure.database_id, procedure.id);
         if let Some(found) = self.known.get(&key) {
             return Ok(Paths { found: found.clone(), ..Paths::open() });

@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use durable::{Folder, Recovered, Settings};
+use engine::event::emit::blocked::{BLOCKED_PERIOD, BlockedProcesses};
 use engine::instance::{Config, Instance, Shutdown};
 use sos::clock;
 use sos::epoch;
@@ -514,6 +515,11 @@ fn open(
     machine
         .spawn_background("query store", QUERY_STORE_PERIOD, move || tending.tend_query_stores())
         .map_err(|error| format!("the Query Store cannot be started: {error}"))?;
+    let watching = Arc::clone(instance);
+    let mut blocked = BlockedProcesses::default();
+    machine
+        .spawn_background("lock monitor", BLOCKED_PERIOD, move || blocked.look(&watching))
+        .map_err(|error| format!("the lock monitor cannot be started: {error}"))?;
     let moving = Arc::clone(instance);
     let move_tuples = move || {
         engine::move_tuples(&moving, moving.machine.stopping());

@@ -11,6 +11,7 @@
 
 pub mod accounting;
 pub mod argument;
+pub mod awaited;
 pub mod caches;
 pub mod class;
 pub mod connection;

@@ -87,3 +87,4 @@ pub use store::{
     UseTotal,
 };
 pub use transaction::{Claim, Pick, RowRef, Savepoint, Transaction};
+pub use version::LockWait;

@@ -8,16 +8,12 @@ use super::SystemView;
 use super::absent::{absent, behind, none, nothing};
 use super::{columns, indexes, objects};
 use metadata::column::{
-    ADDRESS, BIGINT, BIT, DATETIME, FLOAT, GUID, INT, NVMAX, REAL, SMALLINT, SYSNAME, TINYINT,
-    VARIANT, ch, nv, shape, unknown, vb, vc,
+    ADDRESS, BIGINT, BIT, DATETIME, GUID, INT, NVMAX, REAL, SMALLINT, SYSNAME, TINYINT, VARIANT,
+    ch, nv, shape, unknown, vb,
 };
 
 /// The views of this file.
 pub(crate) static VIEWS: &[&SystemView] = &[
-    &DM_DB_MISSING_INDEX_DETAILS,
-    &DM_DB_MISSING_INDEX_GROUPS,
-    &DM_DB_MISSING_INDEX_GROUP_STATS,
-    &DM_DB_MISSING_INDEX_COLUMNS,
     &DM_OS_VOLUME_STATS,
     &DM_OS_BUFFER_DESCRIPTORS,
     &DM_IO_PENDING_IO_REQUESTS,
@@ -64,52 +60,6 @@ fn indexes_columns() -> Vec<(&'static str, ColumnType)> {
 fn columns_columns() -> Vec<(&'static str, ColumnType)> {
     (columns::VIEW.columns)()
 }
-
-static DM_DB_MISSING_INDEX_DETAILS: SystemView = absent("dm_db_missing_index_details", || {
-    shape(&[
-        none("index_handle", INT),
-        none("database_id", SMALLINT),
-        none("object_id", INT),
-        unknown("equality_columns", nv(4000)),
-        unknown("inequality_columns", nv(4000)),
-        unknown("included_columns", nv(4000)),
-        unknown("statement", nv(4000)),
-    ])
-});
-
-static DM_DB_MISSING_INDEX_GROUPS: SystemView = absent("dm_db_missing_index_groups", || {
-    shape(&[none("index_group_handle", INT), none("index_handle", INT)])
-});
-
-static DM_DB_MISSING_INDEX_GROUP_STATS: SystemView =
-    absent("dm_db_missing_index_group_stats", || {
-        shape(&[
-            none("group_handle", INT),
-            none("unique_compiles", BIGINT),
-            none("user_seeks", BIGINT),
-            none("user_scans", BIGINT),
-            unknown("last_user_seek", DATETIME),
-            unknown("last_user_scan", DATETIME),
-            unknown("avg_total_user_cost", FLOAT),
-            unknown("avg_user_impact", FLOAT),
-            none("system_seeks", BIGINT),
-            none("system_scans", BIGINT),
-            unknown("last_system_seek", DATETIME),
-            unknown("last_system_scan", DATETIME),
-            unknown("avg_total_system_cost", FLOAT),
-            unknown("avg_system_impact", FLOAT),
-        ])
-    });
-
-static DM_DB_MISSING_INDEX_COLUMNS: SystemView = SystemView {
-    schema: "sys",
-    name: "dm_db_missing_index_columns",
-    columns: || {
-        shape(&[none("column_id", INT), none("column_name", SYSNAME), none("column_usage", vc(20))])
-    },
-    rows: nothing,
-    arity: 1,
-};
 
 static DM_OS_VOLUME_STATS: SystemView = SystemView {
     schema: "sys",

@@ -148,6 +148,7 @@ mod key_constraints;
 mod log;
 mod master_files;
 mod messages;
+mod missing_index;
 pub mod msdb;
 mod objects;
 mod parameters;
@@ -201,6 +202,7 @@ pub static VIEWS: &[&[&SystemView]] = &[
     registry::VIEWS,
     ::compatibility::VIEWS,
     absent::VIEWS,
+    missing_index::VIEWS,
     absent_server::VIEWS,
     resource_governor::VIEWS,
     absent_endpoints::VIEWS,

@@ -225,8 +225,7 @@ fn date_part(function: &str, argument: &ast::Expr) -> Result<Expr> {
     };
     let word = column.column.as_str();
     let place = functions::date::date_part_place(word).ok_or_else(|| {
-        let kind = format!("{} option", function.to_ascii_lowercase());
-        types::Error::from(Msg::NotRecognized(word, &kind))
+        types::Error::from(Msg::UnrecognizedOption(word, &function.to_ascii_lowercase()))
     })?;
     Ok(Expr::constant(Value::Int(place), DataType::Int))
 }

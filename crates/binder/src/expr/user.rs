@@ -46,7 +46,7 @@ pub fn find_function(
 pub(crate) fn bind_scalar(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Option<Expr>> {
     let Some(module) = find_function(binder, &call.name)? else { return Ok(None) };
     let Some(returns) = module.routine.as_ref().and_then(|r| r.returns) else { return Ok(None) };
-    crate::require::require_module(binder, &module, "EXECUTE")?;
+    crate::require::require_routine(binder, &call.name, &module, "EXECUTE")?;
     let arguments = bind_arguments(binder, &module, &call.name, &call.arguments)?;
     let ty = ColumnType { nullable: true, ..returns };
     let call = UserCall { module, arguments };

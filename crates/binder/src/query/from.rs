@@ -213,8 +213,8 @@ pub fn bind_named_source(
         return add_table_source(binder, table, name, scan_hints(hints));
     }
     let resolved = resolve_table(binder, table)?;
-    crate::require::require(binder, &resolved, "SELECT")?;
-    let guarded = binder.rights.and_then(|_| guarded(&resolved));
+    crate::require::require_named(binder, table, &resolved, "SELECT")?;
+    let guarded = binder.rights.and_then(|_| guarded(binder, table, &resolved));
     let node = bind_resolved(binder, resolved, name, alias.is_none(), hints)?;
     if let Some(guarded) = &guarded {
         guard_last(binder, guarded);
@@ -231,25 +231,38 @@ struct Guarded {
     name: String,
 }
 
-fn guarded(resolved: &Resolved<'_>) -> Option<Guarded> {
-    match resolved {
+/// Returns the object whose permissions a column of this source needs: a synonym if the name is that
+/// of one which has the owner of its target.
+fn guarded(binder: &Binder<'_>, name: &ObjectName, resolved: &Resolved<'_>) -> Option<Guarded> {
+    let target = match resolved {
         // Temporary tables belong to the session.
-        Resolved::Table(table) if table.name.starts_with('#') => None,
-        Resolved::Table(table) => Some(Guarded {
+        Resolved::Table(table) if table.name.starts_with('#') => return None,
+        Resolved::Table(table) => Guarded {
             database_id: table.database_id,
             id: table.id,
             schema_id: table.schema_id,
             schema: table.schema.clone(),
             name: table.name.clone(),
-        }),
-        Resolved::View(view, _) => Some(Guarded {
+        },
+        Resolved::View(view, _) => Guarded {
             database_id: view.database_id,
             id: view.id,
             schema_id: view.schema_id,
             schema: view.schema.clone(),
             name: view.name.clone(),
+        },
+        Resolved::System(..) => return None,
+    };
+    let ids = (target.database_id, (target.id, target.schema_id));
+    match crate::require::named_synonym(binder, name, ids).filter(|named| named.is_chained) {
+        None => Some(target),
+        Some(named) => Some(Guarded {
+            database_id: named.database_id,
+            id: named.synonym.id,
+            schema_id: named.schema_id,
+            schema: named.synonym.schema.clone(),
+            name: named.synonym.name.clone(),
         }),
-        Resolved::System(..) => None,
     }
 }
 
@@ -273,7 +286,7 @@ pub fn guard_target(binder: &mut Binder<'_>, name: &ObjectName) {
     }
     // An unresolved name has been reported already.
     if let Ok(resolved) = resolve_table(binder, name)
-        && let Some(guarded) = guarded(&resolved)
+        && let Some(guarded) = guarded(binder, name, &resolved)
     {
         guard_last(binder, &guarded);
     }

@@ -41,7 +41,7 @@ pub(crate) fn bind(
         .flatten()
         .filter(|module| module.type_code != "FN")
     {
-        crate::require::require_module(binder, &module, "SELECT")?;
+        crate::require::require_routine(binder, name, &module, "SELECT")?;
         return bind_user(binder, source, &module, lateral);
     }
     let schema = name.schema.as_deref().unwrap_or_default();

@@ -46,7 +46,7 @@ pub fn check_names(options: &[IndexOption], statement: &str) -> Result<()> {
         Some(option) if FOREIGN.contains(&option.name.as_ref()) => {
             refuse(&format!("the index option {}", option.name))
         }
-        Some(option) => Err(Msg::UnrecognizedOption(&option.name, statement).into()),
+        Some(option) => Err(Msg::UnrecognizedOption(&option.written, statement).into()),
     }
 }
 
@@ -207,5 +207,5 @@ fn fill_factor(option: &IndexOption) -> Result<u8> {
 }
 
 fn wrong<T>(option: &IndexOption) -> Result<T> {
-    Err(Msg::SyntaxNear(&option.name).into())
+    Err(Msg::SyntaxNear(&option.written).into())
 }

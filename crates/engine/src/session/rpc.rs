@@ -14,7 +14,7 @@ use ::executor::{Cx, Frame};
 use ::procedures::{enter_named, find, find_by_id, find_of_drivers};
 use interpreter::table_parameter::make_table;
 use interpreter::{
-    Argument, Caller, Invocation, Stop, TableArgument, as_declared, check_execute, check_local,
+    Argument, Caller, Invocation, Stop, TableArgument, as_declared, check_call, check_local,
     find_parameter, invoke, not_found, resolve_procedure, synonym_target,
 };
 use tsql::parse_procedure_name;
@@ -51,6 +51,7 @@ pub(crate) fn run(
     if let Some(target) = &by_synonym {
         check_local(session, target)?;
     }
+    let synonym = by_synonym.is_some().then(|| parsed.clone());
     let parsed = by_synonym.unwrap_or(parsed);
     if let Some(system) = find(&parsed) {
         let outer = enter_named(&parsed, session)?;
@@ -64,7 +65,7 @@ pub(crate) fn run(
         return Err(::procedures::missing(&parsed));
     };
     // Checked once per version of the catalog: the cache key includes the login.
-    check_execute(session, &procedure, None)?;
+    check_call(session, synonym.as_ref().unwrap_or(&parsed), &procedure, None)?;
     let program = ::compile::take_program_of(session, &procedure)?;
     let call = Callee { key, text: name.as_bytes().into(), procedure, program };
     run_stored(call, rpc.parameters, session, sink)

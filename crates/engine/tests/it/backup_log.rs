@@ -213,7 +213,7 @@ fn without_a_folder_there_is_no_log_to_back_up() {
     run(&mut session, &format!("BACKUP DATABASE d TO DISK = '{full}'"));
     assert_eq!(errors(&mut session, &format!("BACKUP LOG d TO DISK = '{one}'")), [40517, 3013]);
     run(&mut session, &format!("RESTORE DATABASE c FROM DISK = '{full}' WITH NORECOVERY"));
-    run(&mut session, "RESTORE DATABASE c WITH RECOVERY");
+    run(&mut session, "RESTORE DATABASE c");
     assert_eq!(sets(&mut session, "SELECT a FROM c.dbo.t"), [[["1"]]]);
 }
 

@@ -10,10 +10,10 @@ use engine::session::Session;
 use crate::client::{Answer, instance, instance_on, login, run, sets, spawn};
 
 /// Longer than any test runs.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Repeats a query until it returns a row.
-fn until(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
+pub(crate) fn until(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
     let end_ns = sos::clock::deadline_ns(PATIENCE);
     loop {
         let rows = sets(session, sql).remove(0);
@@ -25,7 +25,7 @@ fn until(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
     }
 }
 
-fn id(session: &Session) -> i16 {
+pub(crate) fn id(session: &Session) -> i16 {
     session.state().connection.id
 }
 

@@ -5,6 +5,7 @@
 mod backup;
 mod backup_history;
 mod backup_log;
+mod blocked;
 mod bulk;
 mod cancel;
 mod client;

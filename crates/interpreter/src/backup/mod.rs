@@ -355,12 +355,13 @@ fn to_back_up(name: &str, permission: &str, cx: &mut Cx<'_>) -> Result<Arc<Datab
 }
 
 fn not_opened(path: &str, error: &std::io::Error) -> Error {
-    let code = error.raw_os_error().unwrap_or(0);
+    let shown = error.to_string();
+    let (code, reason) = session::event::error::of_system(&shown);
     Error::custom(
         3201,
         16,
         1,
-        format!("Cannot open backup device '{path}'. Operating system error {code}({error})."),
+        format!("Cannot open backup device '{path}'. Operating system error {code}({reason})."),
     )
 }
 

@@ -177,7 +177,7 @@ impl Runner<'_> {
         let Some(procedure) = crate::resolve_procedure(cx.session, name) else {
             return Err(crate::procedure_missing(cx.session, name));
         };
-        crate::check_execute(cx.session, &procedure, self.program.owner)?;
+        crate::check_call(cx.session, name, &procedure, self.program.owner)?;
         let program = ::compile::take_program_of(cx.session, &procedure)?;
         let mut places = Vec::new();
         let bound =

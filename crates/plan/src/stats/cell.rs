@@ -109,6 +109,8 @@ pub struct StatementCell {
     elapsed: Summary,
     totals: [Tally; Part::COUNT],
     lasts: [Tally; Part::COUNT],
+    /// Ticks that corrections take back from `totals`: later ticks of the category pay them.
+    debts: [Tally; Part::COUNT],
     /// CPU time of helper threads.
     helped: Tally,
     /// Executions on several schedulers, and their numbers of schedulers.
@@ -263,7 +265,7 @@ impl StatementCell {
         self.timed.add(1);
         for (part, ticks) in spend.parts() {
             let weight = if part == Part::User { weight } else { 1 };
-            self.totals[part.index()].add(ticks.wrapping_mul(weight));
+            self.add_ticks(part, ticks.wrapping_mul(weight));
             self.lasts[part.index()].set(ticks);
         }
         let helped = helped.worker();
@@ -286,7 +288,7 @@ impl StatementCell {
     #[cold]
     pub fn book_untimed(&self, spend: &Spend) {
         for (part, ticks) in spend.parts().filter(|(part, _)| *part != Part::User) {
-            self.totals[part.index()].add(ticks);
+            self.add_ticks(part, ticks);
         }
     }
 
@@ -294,8 +296,24 @@ impl StatementCell {
     #[cold]
     pub fn book_rest(&self, spend: &Spend) {
         for (part, ticks) in spend.parts() {
-            self.totals[part.index()].add(ticks);
+            self.add_ticks(part, ticks);
         }
+    }
+
+    /// Adds ticks to the sum of a category. Negative ones correct what was counted before: the ledger
+    /// has learned of a context switch. The sum does not decrease then, so that the difference of two
+    /// readings is never negative: it stays as it is until it is right again.
+    fn add_ticks(&self, part: Part, ticks: u64) {
+        let debt = &self.debts[part.index()];
+        if ticks.cast_signed() < 0 {
+            return debt.add(ticks.wrapping_neg());
+        }
+        let owed = debt.get();
+        let paid = owed.min(ticks);
+        if paid > 0 {
+            debt.set(owed - paid);
+        }
+        self.totals[part.index()].add(ticks - paid);
     }
 
     /// Zeroes the cell; only when no thread counts in it any more.
@@ -308,7 +326,7 @@ impl StatementCell {
         if let Some(windows) = self.windows.get() {
             windows.clear();
         }
-        for tally in self.totals.iter().chain(&self.lasts) {
+        for tally in self.totals.iter().chain(&self.lasts).chain(&self.debts) {
             tally.set(0);
         }
     }
@@ -529,6 +547,23 @@ mod tests {
         assert_eq!(totals.worker.total, 640);
         assert_eq!(totals.elapsed.total, 1_640);
         assert_eq!((totals.elapsed.least, totals.elapsed.most), (1_010, 1_010));
+    }
+
+    #[test]
+    fn a_correction_lowers_no_sum_and_is_made_up_for_by_what_comes_later() {
+        let cell = StatementCell::default();
+        let timed = |user: u64, weight| {
+            cell.book_timed(&spend(user, 0), (weight, &Spend::default()));
+            let mut totals = Totals::default();
+            totals.add(&cell);
+            totals.spend.shown(Part::User)
+        };
+        assert_eq!(timed(100, 1), 100);
+        assert_eq!(timed(3_u64.wrapping_neg(), 64), 100, "192 ticks were too many");
+        assert_eq!(timed(150, 1), 100);
+        assert_eq!(timed(50, 1), 108);
+        cell.clear();
+        assert_eq!(timed(5, 1), 5);
     }
 
     #[test]

@@ -39,6 +39,12 @@ impl StatementRow {
         (self.span.start, self.span.end)
     }
 
+    /// Returns the line on which it begins, in the text that was compiled; the first is 1.
+    pub fn line(&self) -> usize {
+        let before = self.books.source.get(..self.span.start as usize).unwrap_or_default();
+        before.bytes().filter(|byte| *byte == b'\n').count() + 1
+    }
+
     /// Returns the statement's text.
     pub fn text(&self) -> &str {
         let place = self.span.start as usize..self.span.end as usize;

@@ -76,6 +76,15 @@ pub static LOCK_MODE: Map = Map::listed(
         (10, "SIX"),
         (11, "UIX"),
         (12, "BU"),
+        (13, "RS_S"),
+        (14, "RS_U"),
+        (15, "RI_NL"),
+        (16, "RI_S"),
+        (17, "RI_U"),
+        (18, "RI_X"),
+        (19, "RX_S"),
+        (20, "RX_U"),
+        (21, "LAST_MODE"),
     ],
 );
 
@@ -93,6 +102,14 @@ pub static LOCK_OWNER_TYPE: Map = Map::listed(
     "lock_owner_type",
     "Who owns locks",
     &[(1, "Transaction"), (2, "Cursor"), (3, "Session")],
+);
+
+/// What a waiting task waits for.
+pub static RESOURCE_OWNER_TYPE: Map = Map::listed(
+    &SQLSERVER,
+    "resource_owner_type",
+    "What a blocked task waits for",
+    &[(1, "LOCK"), (4, "EXCHANGE")],
 );
 
 /// The intended audience of an event.
@@ -136,6 +153,7 @@ pub static MAPS: &[&Map] = &[
     &LOCK_MODE,
     &LOCK_RESOURCE_TYPE,
     &LOCK_OWNER_TYPE,
+    &RESOURCE_OWNER_TYPE,
     &ETW_CHANNEL,
     &KEYWORD,
 ];

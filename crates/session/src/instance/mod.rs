@@ -217,7 +217,7 @@ impl Instance {
         let watching = Arc::downgrade(&instance);
         instance.store.locks().watch_deadlocks(Box::new(move |deadlock| {
             if let Some(instance) = watching.upgrade() {
-                emit::lock::deadlock(&instance, deadlock);
+                emit::deadlock::found(&instance, deadlock);
             }
         }));
         instance

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::lock::owner::WaitsFor;
-use crate::lock::{LockKey, LockManager, LockMode, LockOwner, Request};
+use crate::lock::{LockKey, LockManager, LockOwner, Request, Wanted};
 use crate::primitives::{Mutant, is_mutant};
 
 /// A session of a cycle, and its wait.
@@ -37,8 +37,8 @@ pub struct DeadlockMember {
     pub session: u32,
     /// Its SET DEADLOCK_PRIORITY value.
     pub priority: i8,
-    /// The lock that it waits for, and the mode; `None` if it waits for a row.
-    pub waits_for: Option<(LockKey, LockMode)>,
+    /// What it waits for; `None` if the wait has just ended.
+    pub waits_for: Option<Wanted>,
 }
 
 impl Deadlock {
@@ -51,10 +51,7 @@ impl Deadlock {
         let member = |link: &Link| DeadlockMember {
             session: link.owner.session(),
             priority: link.priority,
-            waits_for: link.owner.with_wait(|wait| match &wait.what {
-                WaitsFor::Lock { key, request } => Some((key.clone(), request.mode)),
-                WaitsFor::Row { .. } | WaitsFor::Nothing => None,
-            }),
+            waits_for: link.owner.wanted(),
         };
         Self { victim: victim.owner.session(), members: cycle.iter().map(member).collect() }
     }

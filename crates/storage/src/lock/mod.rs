@@ -29,7 +29,7 @@ use crate::primitives::{AtomicU64, CachePadded, Mutant, Ordering, SpinClass, Spi
 use crate::spec::TableId;
 pub use deadlock::{Deadlock, DeadlockMember};
 pub use mode::LockMode;
-pub use owner::{LockOwner, RowWait, TransactionRow};
+pub use owner::{LockOwner, RowWait, TransactionRow, Wanted};
 pub use resource::{Decision, LockScope, Request};
 pub(crate) use row::wait_for_row;
 pub use session::{Acquired, Patience, SessionLocks};
@@ -191,6 +191,12 @@ impl LockManager {
 
     fn find_owner(&self, session: u32) -> Option<Arc<LockOwner>> {
         self.owners.lock().get(&session).cloned()
+    }
+
+    /// Returns the current transaction of a session; `None` outside one.
+    #[must_use]
+    pub fn transaction(&self, session: u32) -> Option<TransactionRow> {
+        self.find_owner(session)?.transaction()
     }
 
     /// Returns a session's wait for a row.

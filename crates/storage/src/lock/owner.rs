@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::lock::{LockKey, Request};
+use crate::lock::{LockKey, LockMode, Request};
 use crate::primitives::{AtomicBool, AtomicU64, Ordering, SpinClass, SpinLock};
 use crate::spec::{RowId, TableId};
-use crate::version::Blocker;
+use crate::version::{Blocker, LockWait};
 
 /// A session, as the lock manager knows it.
 #[derive(Debug)]
@@ -41,6 +41,17 @@ pub struct RowWait {
     pub session: u32,
     /// The table and the row; `None` for a row lock.
     pub row: Option<(TableId, RowId)>,
+    /// The mode that it waits for.
+    pub mode: LockWait,
+}
+
+/// What a session waits for, for reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// A named lock, in a mode.
+    Lock(LockKey, LockMode),
+    /// A row or a key range.
+    Row(RowWait),
 }
 
 /// What a waiting session waits for.
@@ -66,6 +77,12 @@ pub(super) struct Wait {
     /// The deadlock priority: the lowest of a cycle becomes the victim.
     pub(super) priority: i8,
     pub(super) what: WaitsFor,
+}
+
+impl RowWait {
+    fn new(blocker: &Blocker, session: u32) -> Self {
+        Self { session, row: blocker.place(), mode: blocker.wait }
+    }
 }
 
 impl LockOwner {
@@ -165,9 +182,20 @@ impl LockOwner {
     pub(super) fn row_wait(&self) -> Option<RowWait> {
         self.with_wait(|wait| match &wait.what {
             WaitsFor::Row { blocker, session } if blocker.is_in_the_way() => {
-                Some(RowWait { session: *session, row: blocker.place() })
+                Some(RowWait::new(blocker, *session))
             }
             WaitsFor::Row { .. } | WaitsFor::Lock { .. } | WaitsFor::Nothing => None,
+        })
+    }
+
+    /// Returns what the session waits for.
+    pub(super) fn wanted(&self) -> Option<Wanted> {
+        self.with_wait(|wait| match &wait.what {
+            WaitsFor::Lock { key, request } => Some(Wanted::Lock(key.clone(), request.mode)),
+            WaitsFor::Row { blocker, session } => {
+                Some(Wanted::Row(RowWait::new(blocker, *session)))
+            }
+            WaitsFor::Nothing => None,
         })
     }
 }

@@ -12,14 +12,20 @@ use crate::spec::{RowId, TableId};
 use crate::version::state::share;
 use crate::version::{RowHead, TxState, Version};
 
-/// What a wait is for, which gives its wait type.
+/// The mode in which a session waits for a row or a key range, which gives its wait type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LockWait {
+pub enum LockWait {
+    /// S: to read a row.
     Shared,
+    /// U: to read with the intent to change.
     Update,
+    /// X: to change a row.
     Exclusive,
+    /// RangeS-S: to read a range of keys.
     RangeShared,
+    /// RangeS-U: to read a range of keys with the intent to change its rows.
     RangeUpdate,
+    /// RangeX-X: to change the rows of a range of keys.
     RangeExclusive,
     /// A new row in a key range that another transaction has locked.
     RangeInsert,
@@ -37,6 +43,20 @@ impl LockWait {
             Self::RangeUpdate => WaitType::LockRangeUpdate,
             Self::RangeExclusive => WaitType::LockRangeExclusive,
             Self::RangeInsert => WaitType::LockRangeInsert,
+        }
+    }
+
+    /// Returns the mode's name, as `sys.dm_tran_locks` has it.
+    #[must_use]
+    pub const fn short_name(self) -> &'static str {
+        match self {
+            Self::Shared => "S",
+            Self::Update => "U",
+            Self::Exclusive => "X",
+            Self::RangeShared => "RangeS-S",
+            Self::RangeUpdate => "RangeS-U",
+            Self::RangeExclusive => "RangeX-X",
+            Self::RangeInsert => "RangeI-N",
         }
     }
 }

@@ -26,7 +26,8 @@ mod layout;
 mod state;
 mod visibility;
 
-pub(crate) use blocker::{Blocker, LockWait};
+pub(crate) use blocker::Blocker;
+pub use blocker::LockWait;
 pub(crate) use chain::{Holder, Newest, Owner, changer, newest, newest_durable, owner, versions};
 pub(crate) use head::{RowHead, prefetch_version};
 pub(crate) use heap::{HeadRun, Heap, HeapPosition, HeapRange};

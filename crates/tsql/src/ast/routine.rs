@@ -165,6 +165,8 @@ pub struct CreateTrigger {
     pub timing: TriggerTiming,
     /// INSERT, UPDATE, DELETE, or names of DDL events, in upper case.
     pub events: Vec<Box<str>>,
+    /// The same as they were written, for messages.
+    pub events_written: Vec<Box<str>>,
     /// Whether `WITH APPEND` was written (deprecated).
     pub append: bool,
     /// Whether `NOT FOR REPLICATION` was written.

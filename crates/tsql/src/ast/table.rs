@@ -244,6 +244,8 @@ pub struct InlineIndex {
 pub struct IndexOption {
     /// Its name in upper case: `BUCKET_COUNT`, `PAD_INDEX`, `FILLFACTOR`, `DATA_COMPRESSION`, ..
     pub name: Box<str>,
+    /// Its name as it was written, for messages.
+    pub written: Box<str>,
     /// The value behind `=`.
     pub value: OptionValue,
     /// Partitions of `ON PARTITIONS (..)`, as ranges with both ends included; empty without it.
@@ -297,6 +299,8 @@ impl OptionValue {
 pub struct NamedOption {
     /// Its name in upper case; several words with single blanks.
     pub name: Box<str>,
+    /// Its name as it was written, for messages.
+    pub written: Box<str>,
     /// The value, with or without `=`.
     pub value: OptionValue,
     /// Source range of name and value.

@@ -1,12 +1,98 @@
 //! Parses BACKUP and RESTORE of a database or its log to and from files. Other forms of the two
 //! statements are not modelled.
 
-use types::Result;
+use types::{Msg, Result};
 
 use super::Parser;
 use crate::ast::{Backup, BackupName, BackupOption, Expr, Restore, RestoreKind, StatementKind};
 use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
+
+/// The options of BACKUP DATABASE and BACKUP LOG that are documented.
+const BACKUP_OPTIONS: &[&str] = &[
+    "BLOCKSIZE",
+    "BUFFERCOUNT",
+    "CHECKSUM",
+    "COMPRESSION",
+    "CONTINUE_AFTER_ERROR",
+    "COPY_ONLY",
+    "CREDENTIAL",
+    "DESCRIPTION",
+    "DIFFERENTIAL",
+    "ENCRYPTION",
+    "EXPIREDATE",
+    "FILE_SNAPSHOT",
+    "FORMAT",
+    "INIT",
+    "MAXTRANSFERSIZE",
+    "MEDIADESCRIPTION",
+    "MEDIANAME",
+    "MEDIAPASSWORD",
+    "METADATA_ONLY",
+    "NAME",
+    "NOFORMAT",
+    "NOINIT",
+    "NORECOVERY",
+    "NOREWIND",
+    "NOSKIP",
+    "NOUNLOAD",
+    "NO_CHECKSUM",
+    "NO_COMPRESSION",
+    "NO_TRUNCATE",
+    "PASSWORD",
+    "RESTART",
+    "RETAINDAYS",
+    "REWIND",
+    "SKIP",
+    "SNAPSHOT",
+    "STANDBY",
+    "STATS",
+    "STOP_ON_ERROR",
+    "UNLOAD",
+];
+
+/// The options of the forms of RESTORE that are documented.
+const RESTORE_OPTIONS: &[&str] = &[
+    "BLOCKSIZE",
+    "BUFFERCOUNT",
+    "CHECKSUM",
+    "CONTINUE_AFTER_ERROR",
+    "CREDENTIAL",
+    "DBNAME",
+    "ENABLE_BROKER",
+    "ERROR_BROKER_CONVERSATIONS",
+    "FILE",
+    "FILESTREAM",
+    "KEEP_CDC",
+    "KEEP_REPLICATION",
+    "KEEP_TEMPORAL_RETENTION",
+    "LOADHISTORY",
+    "MAXTRANSFERSIZE",
+    "MEDIANAME",
+    "MEDIAPASSWORD",
+    "METADATA_ONLY",
+    "MOVE",
+    "NEW_BROKER",
+    "NORECOVERY",
+    "NOREWIND",
+    "NOUNLOAD",
+    "NO_CHECKSUM",
+    "PARTIAL",
+    "PASSWORD",
+    "RECOVERY",
+    "REPLACE",
+    "RESTART",
+    "RESTRICTED_USER",
+    "REWIND",
+    "SNAPSHOT",
+    "STANDBY",
+    "STATS",
+    "STOPAT",
+    "STOPATMARK",
+    "STOPBEFOREMARK",
+    "STOP_ON_ERROR",
+    "UNLOAD",
+];
 
 impl Parser<'_> {
     /// Parses BACKUP or RESTORE, if one of the forms with files follows.
@@ -22,7 +108,7 @@ impl Parser<'_> {
                 let kind = if log { RestoreKind::Log } else { RestoreKind::Database };
                 self.restore(kind).map(Some)
             }
-            Kw::Restore if is_of_database && self.is_end_of_restore(3) => {
+            Kw::Restore if self.keyword_at(1) == Kw::Database && self.is_end_of_restore(3) => {
                 self.restore(RestoreKind::Database).map(Some)
             }
             Kw::Restore if self.is_disk_behind(Kw::From, 2) => {
@@ -46,9 +132,12 @@ impl Parser<'_> {
     }
 
     /// Returns whether a RESTORE without FROM goes on that number of tokens ahead: RESTORE DATABASE
-    /// name WITH RECOVERY, which ends a restore.
+    /// name, or RESTORE DATABASE name WITH RECOVERY, which end a restore.
     fn is_end_of_restore(&self, ahead: usize) -> bool {
-        self.keyword_at(ahead) == Kw::With && self.is_word(self.token_at(ahead + 1), "RECOVERY")
+        let token = self.token_at(ahead);
+        let ends = matches!(token.kind, TokenKind::End | TokenKind::Semicolon);
+        let with = token.keyword == Kw::With;
+        ends || with && self.is_word(self.token_at(ahead + 1), "RECOVERY")
     }
 
     /// Returns the name of a form of BACKUP DATABASE, BACKUP LOG or RESTORE DATABASE that is not
@@ -91,7 +180,7 @@ impl Parser<'_> {
         if self.is_word(self.token(), "MIRROR") && self.keyword_at(1) == Kw::To {
             return self.unsupported_as("BACKUP .. MIRROR TO".into());
         }
-        let options = self.backup_options()?;
+        let options = self.backup_options("BACKUP", BACKUP_OPTIONS)?;
         Ok(StatementKind::Backup(Box::new(Backup { is_log, database, disks, options })))
     }
 
@@ -105,7 +194,7 @@ impl Parser<'_> {
             // WITH RECOVERY follows.
             false => Vec::new(),
         };
-        let options = self.backup_options()?;
+        let options = self.backup_options("RESTORE", RESTORE_OPTIONS)?;
         Ok(StatementKind::Restore(Box::new(Restore { kind, database, disks, options })))
     }
 
@@ -127,12 +216,25 @@ impl Parser<'_> {
         })
     }
 
-    fn backup_options(&mut self) -> Result<Vec<BackupOption>> {
+    /// Parses WITH and the options, if they follow. An option that SQL Server does not have is error
+    /// 155; one that is not there yet is refused when the statement runs.
+    fn backup_options(&mut self, verb: &str, known: &[&str]) -> Result<Vec<BackupOption>> {
         if !self.eat(Kw::With) {
             return Ok(Vec::new());
         }
         self.comma_list(|parser| {
-            let name: Box<str> = parser.any_word()?.to_ascii_uppercase().into();
+            let start = parser.start();
+            let written = parser.any_word()?;
+            let name: Box<str> = written.to_ascii_uppercase().into();
+            if !known.contains(&&*name) {
+                let has_value = parser.at_kind(TokenKind::Equal);
+                let unknown = Msg::UnrecognizedOption(&written, verb);
+                return Err(parser.error_at(unknown, start).with_state(if has_value {
+                    2
+                } else {
+                    1
+                }));
+            }
             if *name == *"MOVE" {
                 let value = Some(parser.primary()?);
                 parser.expect(Kw::To)?;

@@ -189,7 +189,8 @@ impl Parser<'_> {
     /// Parses `NAME`, `NAME value` or `NAME = value`.
     fn database_option(&mut self) -> Result<NamedOption> {
         let start = self.start();
-        let name = self.any_word()?.to_ascii_uppercase();
+        let written: Box<str> = self.any_word()?.as_str().into();
+        let name = written.to_ascii_uppercase();
         if name == "HADR" {
             return Err(self.not_supported("ALTER DATABASE .. SET HADR", start));
         }
@@ -202,7 +203,7 @@ impl Parser<'_> {
         if name == "QUERY_STORE" {
             self.query_store_suffix(&value)?;
         }
-        Ok(NamedOption { name: name.into(), value, span: self.span_from(start) })
+        Ok(NamedOption { name: name.into(), written, value, span: self.span_from(start) })
     }
 
     /// Parses ALL behind QUERY_STORE CLEAR, and (FORCED) behind QUERY_STORE = OFF.

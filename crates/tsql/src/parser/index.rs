@@ -224,7 +224,8 @@ impl Parser<'_> {
             }
             let value = crate::ast::OptionValue::Quantity(count, unit.into());
             let span = parser.span_from(start);
-            Ok(IndexOption { name: "SAMPLE".into(), value, on_partitions: Vec::new(), span })
+            let name: Box<str> = "SAMPLE".into();
+            Ok(IndexOption { written: name.clone(), name, value, on_partitions: Vec::new(), span })
         })
     }
 }

@@ -18,7 +18,8 @@ impl Parser<'_> {
     /// Parses `NAME [= value]`, `NAME (list)`.
     pub(super) fn named_option(&mut self) -> Result<NamedOption> {
         let start = self.start();
-        let name: Box<str> = self.any_word()?.to_ascii_uppercase().into();
+        let written: Box<str> = self.any_word()?.as_str().into();
+        let name: Box<str> = written.to_ascii_uppercase().into();
         if *name == *"REMOTE_DATA_ARCHIVE" {
             return Err(self.not_supported("REMOTE_DATA_ARCHIVE", start));
         }
@@ -33,7 +34,7 @@ impl Parser<'_> {
         } else {
             OptionValue::None
         };
-        Ok(NamedOption { name, value, span: self.span_from(start) })
+        Ok(NamedOption { name, written, value, span: self.span_from(start) })
     }
 
     /// Parses the value of an option.
@@ -112,12 +113,13 @@ impl Parser<'_> {
         };
         let place = self.filegroup()?;
         let value = OptionValue::Place(place, self.optional_paren_list(Self::ident)?);
-        Ok(Some(NamedOption { name: name.into(), value, span: self.span_from(start) }))
+        let span = self.span_from(start);
+        Ok(Some(NamedOption { name: name.into(), written: name.into(), value, span }))
     }
 
     /// Parses an option of an index, with its partitions.
     pub(super) fn index_option(&mut self) -> Result<IndexOption> {
-        let NamedOption { name, value, span } = match self.move_to()? {
+        let NamedOption { name, written, value, span } = match self.move_to()? {
             Some(option) => option,
             None => self.named_option()?,
         };
@@ -129,6 +131,7 @@ impl Parser<'_> {
                 Ok((from, to))
             })?;
         }
-        Ok(IndexOption { name, value, on_partitions, span: span.to(self.span_from(span.start)) })
+        let span = span.to(self.span_from(span.start));
+        Ok(IndexOption { name, written, value, on_partitions, span })
     }
 }

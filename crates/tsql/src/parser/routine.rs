@@ -249,8 +249,9 @@ impl Parser<'_> {
             }
             TriggerTiming::After
         };
-        let events =
-            self.comma_list(|parser| Ok(parser.any_word()?.to_ascii_uppercase().into()))?;
+        let written: Vec<Box<str>> =
+            self.comma_list(|parser| Ok(parser.any_word()?.as_str().into()))?;
+        let events = written.iter().map(|event| event.to_ascii_uppercase().into()).collect();
         let append = self.eat_all(&[Kw::With, Kw::Append]);
         let not_for_replication = self.eat_all(&[Kw::Not, Kw::For, Kw::Replication]);
         self.expect(Kw::As)?;
@@ -263,6 +264,7 @@ impl Parser<'_> {
             options,
             timing,
             events,
+            events_written: written,
             append,
             not_for_replication,
             body,

@@ -132,6 +132,25 @@ const OBJECT_TYPES: &[&str] = &[
     "XML",
 ];
 
+/// What may follow BACKUP or RESTORE.
+const BACKUP_CLASSES: [&str; 15] = [
+    "CERTIFICATE",
+    "DATABASE",
+    "FILELISTONLY",
+    "GROUP",
+    "HEADERONLY",
+    "LABELONLY",
+    "LOG",
+    "MASTER",
+    "REWINDONLY",
+    "SERVER",
+    "SERVICE",
+    "SYMMETRIC",
+    "TRAN",
+    "TRANSACTION",
+    "VERIFYONLY",
+];
+
 impl Parser<'_> {
     /// Makes CREATE, ALTER or DROP of an object type that is not modelled an unsupported statement;
     /// the parser is at the type.
@@ -181,6 +200,11 @@ impl Parser<'_> {
         );
         if !known {
             return Ok(None);
+        }
+        if matches!(self.keyword(), Kw::Backup | Kw::Restore)
+            && !BACKUP_CLASSES.iter().any(|class| self.is_word(self.token_at(1), class))
+        {
+            return Err(self.unexpected_at(self.position + 1));
         }
         match self.backup_form() {
             Some(name) => {

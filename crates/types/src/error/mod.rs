@@ -37,8 +37,11 @@ pub struct ErrorBody {
     pub severity: u8,
     /// State 0 to 255.
     pub state: u8,
-    /// 1-based line in the batch or procedure; 0 until the code that knows the line sets it.
+    /// 1-based line in the batch or procedure; 0 until the code that knows the line sets it, and for
+    /// an error of a call (`is_of_call`).
     pub line: u32,
+    /// Whether it is about the arguments of a procedure: it has the procedure's name, and line 0.
+    pub is_of_call: bool,
     /// The procedure it was raised in; empty for a batch.
     pub procedure: String,
     /// The text of the message.
@@ -55,6 +58,7 @@ impl Error {
             severity,
             state,
             line: 0,
+            is_of_call: false,
             procedure: String::new(),
             message: message.into(),
             earlier: Vec::new(),
@@ -91,11 +95,18 @@ impl Error {
     #[must_use]
     pub fn at_line(mut self, line: u32) -> Self {
         self.place(|body| {
-            if body.line == 0 {
+            if body.line == 0 && !body.is_of_call {
                 body.line = line;
             }
         });
         self
+    }
+
+    /// Places the error in a procedure, before its first line: it is about the arguments of a call.
+    #[must_use]
+    pub fn of_call(mut self, procedure: &str) -> Self {
+        self.place(|body| body.is_of_call = true);
+        self.in_procedure(procedure)
     }
 
     /// Sets the procedure name, unless an inner procedure has set it already.

@@ -209,6 +209,7 @@ with* has the error without the permission; *runs with* has the grants of the te
 - A module needs no permission on data of the module's owner: a caller that may execute it may do what it does. An object of another
   owner breaks this ownership chain, and so does one of another database, unless DB_CHAINING is on in both and one login owns both
   objects. For definitions, dynamic SQL, DBCC and the server's state the caller always needs the permission.
+- A synonym has its own permissions. Those of its target are asked for as well if the two have different owners.
 - System views and metadata functions show the objects that the caller owns or has any permission on, and the text of modules with ALTER,
   CONTROL, TAKE OWNERSHIP or VIEW DEFINITION; of users, roles and logins, the caller's, those of the system, and those that the caller may
   manage. DENY VIEW DEFINITION hides. With VIEW DEFINITION in the database, or VIEW ANY DEFINITION, everything is shown.

@@ -1,19 +1,15 @@
-//! Locks: lock_acquired, lock_released, lock_cancel, lock_timeout, lock_deadlock,
-//! xml_deadlock_report.
+//! Locks: lock_acquired, lock_released, lock_cancel, lock_timeout, lock_deadlock.
 
-use std::fmt::Write;
 use std::hash::BuildHasher;
 
 use sos::xe::{self, Event, Value};
-use storage::lock::{Acquired, Deadlock, LockKey, LockMode, LockScope};
+use storage::lock::{Acquired, LockKey, LockMode, LockScope};
 
 use super::us;
+use crate::SessionState;
+use crate::awaited::Mode;
 use crate::event::context::fire;
-use crate::event::list::{
-    LOCK_ACQUIRED, LOCK_CANCEL, LOCK_DEADLOCK, LOCK_RELEASED, LOCK_TIMEOUT, XML_DEADLOCK_REPORT,
-};
-use crate::instance::Instance;
-use crate::{SessionState, session_id};
+use crate::event::list::{LOCK_ACQUIRED, LOCK_CANCEL, LOCK_DEADLOCK, LOCK_RELEASED, LOCK_TIMEOUT};
 
 /// Keys of the maps of `list/lock.rs`.
 const OBJECT: u32 = 5;
@@ -117,103 +113,23 @@ fn hash_of(key: &LockKey) -> u32 {
 }
 
 fn mode_key(key: &LockKey, mode: LockMode) -> u32 {
-    match (key.table().is_some(), mode) {
-        (true, LockMode::Exclusive) => 2,
-        (true, _) => 1,
-        (false, LockMode::Shared) => 3,
-        (false, LockMode::Update) => 4,
-        (false, LockMode::Exclusive) => 5,
-        (false, LockMode::IntentShared) => 6,
-        (false, LockMode::IntentExclusive) => 8,
-        (false, LockMode::SharedIntentExclusive) => 10,
-        (false, LockMode::UpdateIntentExclusive) => 11,
+    match key.table() {
+        Some(_) => Mode::Schema(mode).key(),
+        None => Mode::Application(mode).key(),
     }
-}
-
-/// Fires the events of a deadlock that was found and resolved.
-#[cold]
-pub fn deadlock(instance: &Instance, deadlock: &Deadlock) {
-    if xe::enabled(&XML_DEADLOCK_REPORT) {
-        let report = report(instance, deadlock);
-        xe::fire(&XML_DEADLOCK_REPORT, &[Value::Text(&report)]);
-    }
-}
-
-/// Returns the deadlock report in SQL Server's format.
-fn report(instance: &Instance, deadlock: &Deadlock) -> String {
-    let process = |session: u32| format!("process{session}");
-    let mut xml = format!(
-        "<deadlock><victim-list><victimProcess id=\"{}\"/></victim-list><process-list>",
-        process(deadlock.victim)
-    );
-    let cards = instance.sessions.cards();
-    for member in &deadlock.members {
-        let id = session_id(member.session).unwrap_or(0);
-        let card = cards.iter().find(|card| card.id == id);
-        let text = card.and_then(|card| {
-            let books = instance.statistics.by_serial(card.live.request_program());
-            books.map(|books| books.text())
-        });
-        let login = card.map_or("", |card| card.login.as_str());
-        let facts = card.map(|card| card.facts());
-        let client = facts.as_ref().map(|facts| &facts.client);
-        // Writing to a string cannot fail.
-        let _ = write!(
-            xml,
-            "<process id=\"{}\" spid=\"{id}\" sbid=\"0\" ecid=\"0\" priority=\"{}\" \
-             waitresource=\"{}\" lockMode=\"{}\" status=\"suspended\" clientapp=\"{}\" \
-             hostname=\"{}\" loginname=\"{}\"><inputbuf>{}</inputbuf></process>",
-            process(member.session),
-            member.priority,
-            escaped(&resource_of(member.waits_for.as_ref())),
-            member.waits_for.as_ref().map_or("X", |(key, mode)| key.mode_name(*mode)),
-            escaped(client.map_or("", |client| &client.program_name)),
-            escaped(client.map_or("", |client| &client.host_name)),
-            escaped(login),
-            escaped(text.as_deref().unwrap_or_default()),
-        );
-    }
-    xml.push_str("</process-list><resource-list>");
-    for (member, owner) in deadlock.edges() {
-        let (element, attributes) = match &member.waits_for {
-            Some((key, _)) => (
-                "applicationlock",
-                format!(" hash=\"{:08x}\" dbId=\"{}\"", hash_of(key), key.database),
-            ),
-            None => ("xactlock", String::new()),
-        };
-        let mode = member.waits_for.as_ref().map_or("X", |(key, mode)| key.mode_name(*mode));
-        let _ = write!(
-            xml,
-            "<{element} resource=\"{}\"{attributes} mode=\"{mode}\"><owner-list>\
-             <owner id=\"{}\" mode=\"{mode}\"/></owner-list><waiter-list>\
-             <waiter id=\"{}\" mode=\"{mode}\" requestType=\"wait\"/></waiter-list></{element}>",
-            escaped(&resource_of(member.waits_for.as_ref())),
-            process(owner.session),
-            process(member.session),
-        );
-    }
-    xml.push_str("</resource-list></deadlock>");
-    xml
-}
-
-fn resource_of(waits_for: Option<&(LockKey, LockMode)>) -> String {
-    match waits_for {
-        Some((key, _)) => format!("APPLICATION: {}:{}", key.database, describe_key(key)),
-        None => "XACT".to_owned(),
-    }
-}
-
-fn escaped(text: &str) -> String {
-    crate::event::xml::escaped(text)
 }
 
 /// Describes an application lock as `sys.dm_tran_locks` does: its principal, the first characters
 /// of its name, and a hash of the whole name.
 pub fn describe_key(key: &LockKey) -> String {
+    format!("{}:{}", key.principal, describe_name(key))
+}
+
+/// Describes an application lock without its principal.
+pub(super) fn describe_name(key: &LockKey) -> String {
     const CLEAR_CHARACTERS: usize = 32;
     let name: String = key.name.chars().take(CLEAR_CHARACTERS).collect();
-    format!("{}:[{name}]:({:08x})", key.principal, hash(key))
+    format!("[{name}]:({:08x})", hash(key))
 }
 
 /// Returns the FNV-1a hash of a lock's name, to distinguish names with a common prefix.

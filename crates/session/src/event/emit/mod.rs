@@ -1,12 +1,16 @@
 //! The probes: one function for each event, called where it occurs. The values of an event are
 //! computed only if an event session collects it.
 
+pub mod blocked;
 mod call_text;
 pub mod checkpoint;
 pub mod columnstore;
+pub mod deadlock;
 pub mod error;
 pub mod grant;
+mod graph_text;
 pub mod lock;
+mod process;
 pub mod request;
 pub mod session;
 pub mod statement;

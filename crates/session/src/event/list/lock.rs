@@ -1,10 +1,10 @@
-//! Events of application locks, schema locks, and deadlocks that involve them or rows.
+//! Events of application locks and schema locks; deadlocks and blocked requests, of rows as well.
 
 use sos::xe::FieldType::{Int32, Int64, Map, UInt32, UInt64, UnicodeString, Xml};
 use sos::xe::{Channel, Event, Field, Setting};
 
 use super::{event, field, off, on};
-use crate::event::map::{LOCK_MODE, LOCK_OWNER_TYPE, LOCK_RESOURCE_TYPE};
+use crate::event::map::{LOCK_MODE, LOCK_OWNER_TYPE, LOCK_RESOURCE_TYPE, RESOURCE_OWNER_TYPE};
 
 const FIELDS: &[Field] = &[
     field("resource_type", Map(&LOCK_RESOURCE_TYPE), "What it is on"),
@@ -57,3 +57,26 @@ pub static XML_DEADLOCK_REPORT: Event = event(
     &[field("xml_report", Xml, "Who waited for whom, and who gave up")],
 )
 .found_under(Channel::Analytic, "deadlock_monitor");
+
+/// A request has been blocked for longer than 'blocked process threshold (s)'.
+pub static BLOCKED_PROCESS_REPORT: Event = event(
+    "blocked_process_report",
+    "Occurs when a task has been blocked for longer than the blocked process threshold",
+    &[
+        field("duration", UInt64, "How long it has been blocked, in microseconds"),
+        field("database_id", UInt32, "The database of the lock"),
+        field("object_id", Int32, "The table, if it waits for one or a part of one"),
+        field("index_id", Int32, "The index, if it waits for a key"),
+        field("lock_mode", Map(&LOCK_MODE), "The mode that it waits for"),
+        field("transaction_id", Int64, "Its transaction"),
+        field("resource_owner_type", Map(&RESOURCE_OWNER_TYPE), "What it waits for"),
+        field("blocked_process", Xml, "The blocked process report"),
+        field("database_name", UnicodeString, "The database's name"),
+    ],
+)
+.found_under(Channel::Admin, "lock")
+.with_settings(&[off(
+    "collect_database_name",
+    "database_name",
+    "Collects the name of the database",
+)]);

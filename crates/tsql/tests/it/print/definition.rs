@@ -105,6 +105,7 @@ fn routine(kind: &StatementKind, out: &mut String) {
                 options,
                 timing,
                 events,
+                events_written: _,
                 append,
                 not_for_replication,
                 body,
@@ -300,7 +301,7 @@ fn alter_database(it: &AlterDatabase, out: &mut String) {
 
 impl Print for NamedOption {
     fn print(&self, out: &mut String) {
-        let NamedOption { name, value, span: _ } = self;
+        let NamedOption { name, written: _, value, span: _ } = self;
         put!(out, name);
         let equal = when(!matches!(value, OptionValue::None | OptionValue::List(_)), "=");
         put!(out, equal, value);
@@ -325,7 +326,7 @@ impl Print for OptionValue {
 
 impl Print for IndexOption {
     fn print(&self, out: &mut String) {
-        let IndexOption { name, value, on_partitions, span: _ } = self;
+        let IndexOption { name, written: _, value, on_partitions, span: _ } = self;
         let has_equal =
             !matches!(value, OptionValue::None | OptionValue::List(_) | OptionValue::Place(..));
         let equal = has_equal && **name != *"SAMPLE";
