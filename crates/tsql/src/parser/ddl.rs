@@ -1,6 +1,6 @@
 //! Parses definitions of schemas, types, sequences, synonyms and views, and DROP.
 
-use types::Result;
+use types::{Msg, Result};
 
 use super::Parser;
 use crate::ast::{
@@ -64,8 +64,14 @@ impl Parser<'_> {
         self.expect(Kw::Sequence)?;
         let name = self.object_name()?;
         let mut options = Vec::new();
+        let mut start = self.start();
         while let Some(option) = self.sequence_option()? {
+            let name = option_name(&option);
+            if options.iter().any(|other| option_name(other) == name) {
+                return Err(self.error_at(Msg::SequenceArgumentTwice(name), start));
+            }
             options.push(option);
+            start = self.start();
         }
         Ok(StatementKind::CreateSequence(Box::new(CreateSequence { mode, name, options })))
     }
@@ -256,4 +262,18 @@ fn drop_kind(word: Kw, server: bool) -> Option<DropKind> {
         Kw::View => DropKind::View,
         _ => return None,
     })
+}
+
+/// Returns what messages call an option of a sequence.
+fn option_name(option: &SequenceOption) -> &'static str {
+    match option {
+        SequenceOption::Type(_) => "AS",
+        SequenceOption::Start(_) => "START WITH",
+        SequenceOption::Restart(_) => "RESTART WITH",
+        SequenceOption::Increment(_) => "INCREMENT BY",
+        SequenceOption::Min(_) => "MINVALUE",
+        SequenceOption::Max(_) => "MAXVALUE",
+        SequenceOption::Cycle(_) => "CYCLE",
+        SequenceOption::Cache(_) | SequenceOption::NoCache => "CACHE",
+    }
 }

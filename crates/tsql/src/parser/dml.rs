@@ -55,7 +55,9 @@ impl Parser<'_> {
             },
             Kw::Select => Ok(InsertSource::Query(Box::new(self.query_expression()?))),
             _ if self.at_kind(TokenKind::LeftParen) => {
-                Ok(InsertSource::Query(Box::new(self.query_expression()?)))
+                let query = self.query_expression()?;
+                self.refuse_ordered(&query.body)?;
+                Ok(InsertSource::Query(Box::new(query)))
             }
             _ => Err(self.unexpected()),
         }
@@ -94,7 +96,7 @@ impl Parser<'_> {
             let start = self.start();
             self.advance();
             let items = self.comma_list(Self::select_item)?;
-            let into = if self.eat(Kw::Into) {
+            let into = if clauses.is_empty() && self.eat(Kw::Into) {
                 let target = self.output_target()?;
                 let columns = if self.at_paren_query() {
                     Vec::new()

@@ -15,6 +15,7 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn select_statement(&mut self, with: Option<With>) -> Result<SelectStatement> {
         let mut query = self.query_expression()?;
+        self.refuse_ordered(&query.body)?;
         let options = self.options()?;
         // `OPTION (..) FOR XML ..` is accepted as well as the documented order.
         if !options.is_empty() && query.for_clause.is_none() {
@@ -106,12 +107,34 @@ impl Parser<'_> {
         let first = operand(self)?;
         let mut rest = Vec::new();
         while let Some(op) = op(self) {
-            rest.push((op, operand(self)?));
+            let operand = operand(self)?;
+            self.refuse_ordered(&operand)?;
+            rest.push((op, operand));
         }
         if rest.is_empty() {
             return Ok(first);
         }
+        self.refuse_ordered(&first)?;
         Ok(QueryBody::SetOperation { first: Box::new(first), rest })
+    }
+
+    /// Refuses `(SELECT .. ORDER BY ..)` as an operand of a set operation and as a whole statement:
+    /// its order belongs behind the parentheses. A subquery may have more parentheses than it needs.
+    pub(super) fn refuse_ordered(&self, body: &QueryBody) -> Result<()> {
+        let QueryBody::Parenthesized(query) = body else { return Ok(()) };
+        let clause = match (query.order_by.first(), &query.for_clause) {
+            (Some(first), _) => self.before(first.expr.span.start, Kw::Order),
+            (None, Some(_)) => self.before(query.span.end, Kw::For),
+            (None, None) => return self.refuse_ordered(&query.body),
+        };
+        Err(self.unexpected_at(clause))
+    }
+
+    /// Returns the position of the last such word before `offset`.
+    pub(super) fn before(&self, offset: u32, word: Kw) -> usize {
+        let behind = self.tokens.partition_point(|token| token.start < offset);
+        let is_word = |token: &crate::lexer::Token| token.keyword == word;
+        self.tokens[..behind].iter().rposition(is_word).unwrap_or(self.position)
     }
 
     fn query_term(&mut self) -> Result<QueryBody> {

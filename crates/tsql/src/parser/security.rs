@@ -75,12 +75,23 @@ impl Parser<'_> {
 
     /// Parses WINDOWS, EXTERNAL PROVIDER, CERTIFICATE c, ASYMMETRIC KEY k.
     fn origin(&mut self) -> Result<Box<str>> {
-        let mut words = self.any_word()?.to_ascii_uppercase();
-        while self.at_kind(TokenKind::Word) && !self.keyword().is_reserved() || self.at(Kw::Key) {
-            words.push(' ');
-            words.push_str(&self.any_word()?.to_ascii_uppercase());
-        }
-        Ok(words.into())
+        const ORIGINS: [(&[&str], bool); 4] = [
+            (&["WINDOWS"], false),
+            (&["EXTERNAL", "PROVIDER"], false),
+            (&["CERTIFICATE"], true),
+            (&["ASYMMETRIC", "KEY"], true),
+        ];
+        let at = |(words, _): &&(&[&str], bool)| {
+            words.iter().enumerate().all(|(ahead, word)| self.is_word(self.token_at(ahead), word))
+        };
+        let Some((words, named)) = ORIGINS.iter().find(at) else { return Err(self.unexpected()) };
+        self.position += words.len();
+        let name = if *named { Some(self.ident()?) } else { None };
+        let origin = words.join(" ");
+        Ok(match name {
+            Some(name) => format!("{origin} {}", name.to_ascii_uppercase()).into(),
+            None => origin.into(),
+        })
     }
 
     fn create_login(&mut self) -> Result<PrincipalAction> {

@@ -155,7 +155,8 @@ macro_rules! with_messages_from_8000 {
             MustHaveOver(name: &'a str) = 10753, 15, "The function '{name}' must have an OVER clause.";
             NeedsWithinGroup(name: &'a str) = 10754, 15, "The function '{name}' must have a WITHIN GROUP clause.";
             FrameNeedsOrderBy = 10756, 15, "Window frame with ROWS or RANGE must have an ORDER BY clause.";
-            NoOrderByInOver(name: &'a str) = 10757, 15, "The function '{name}' may not have ORDER BY in OVER clause.";
+            NoWithinGroup(name: &'a str) = 10757, 15, "The function '{name}' may not have a WITHIN GROUP clause.";
+            NoOrderByInOver(name: &'a str) = 10758, 15, "The function '{name}' may not have ORDER BY in OVER clause.";
             DistinctOver = 10759, 15, "Use of DISTINCT is not allowed with the OVER clause.";
             NativeBodyNotAtomic = 10783, 15, "The body of a natively compiled module must be an ATOMIC block.";
             AtomicNeedsOption(option: &'a str) = 10784, 15, "The WITH clause of BEGIN ATOMIC statement must specify a value for the option '{option}'.";
@@ -196,6 +197,7 @@ macro_rules! with_messages_from_8000 {
             SequenceType(name: &'a str) = 11702, 16, "The sequence object '{name}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, or any user-defined data type that is based on one of the above integer data types.";
             SequenceStart(name: &'a str) = 11703, 16, "The start value for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
             SequenceBounds(name: &'a str) = 11705, 16, "The minimum value for sequence object '{name}' must be less than its maximum value.";
+            SequenceArgumentTwice(argument: &'a str) = 11712, 15, "Argument '{argument}' can not be specified more than once.";
             NextValuePartition = 11716, 15, "NEXT VALUE FOR function does not support the PARTITION BY clause.";
             NextValueOverPlace = 11717, 15, "NEXT VALUE FOR function does not support the OVER clause in default constraints, UPDATE statements, or MERGE statements.";
             NextValueEmptyOver = 11718, 15, "NEXT VALUE FOR function does not support an empty OVER clause.";

@@ -44,6 +44,7 @@ with_messages_from_8000! {
     OrderByNotInDistinct = 145, 15, "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.";
     AggregateInWhere = 147, 15, "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.";
     WaitForSyntax(text: &'a str) = 148, 15, "Incorrect time syntax in time string '{text}' used with WAITFOR.";
+    PlacementTwice(option: &'a str) = 152, 15, "The same large data placement option \"{option}\" has been specified twice.";
     InvalidOptionUsage(option: &'a str, statement: &'a str) = 153, 15, "Invalid usage of the option {option} in the {statement} statement.";
     NotAllowedIn(what: &'a str, place: &'a str) = 154, 15, "{what} is not allowed in {place}.";
     UnrecognizedOption(name: &'a str, kind: &'a str) = 155, 15, "'{name}' is not a recognized {kind} option.";
