@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTDOM = ROOT / ".tools" / "scriptdom" / "MicrosoftSqlToolsServiceLayer"
+FOLDER = Path(os.environ.get("CLEARWAY_SCRIPTDOM", ROOT / ".tools" / "scriptdom"))
+SCRIPTDOM = FOLDER / "MicrosoftSqlToolsServiceLayer"
 SECONDS_MAX = 600
 
 

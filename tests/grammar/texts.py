@@ -27,6 +27,12 @@ TOKEN = re.compile(
 WORD = re.compile(r"[A-Za-z_]+\Z")
 
 
+def corners() -> list[str]:
+    """Texts written for this test."""
+    lines = (Path(__file__).parent / "texts.txt").read_text(encoding="utf-8").split("\n")
+    return [line for line in lines if line and not line.startswith("#")]
+
+
 def scripts() -> list[str]:
     """Batches of the engine's scripts: blocks between blank lines, with a head and an answer that are not SQL."""
     texts = []
@@ -103,14 +109,15 @@ def tokens(text: str) -> list[tuple[str, str]]:
 
 
 def text_of(parts: list[tuple[str, str]]) -> str:
-    # A blank between all tokens, so that two that were moved do not become one.
-    return " ".join(token if "\n" not in blank else "\n" + token for blank, token in parts)
+    """Joins tokens; two that were moved get a blank if they would become one."""
+    text = ""
+    for blank, token in parts:
+        joined = text[-1:] + token[:1]
+        text += (blank or (" " if JOINS.match(joined) else "")) + token
+    return text
 
 
-def kind_of(text: str) -> str:
-    """The kind of a batch: its first two words."""
-    words = [token.upper() for _, token in tokens(text) if WORD.match(token)]
-    return " ".join(words[:2])
+JOINS = re.compile(r"[\w@#$\].'\"][\w@#$\[.'\"]|[-+*/%&|^=<>!:][-+*/%&|^=<>!:]")
 
 
 def mutants(text: str, words: list[str], rng: random.Random, count: int):

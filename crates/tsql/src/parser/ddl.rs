@@ -33,13 +33,13 @@ impl Parser<'_> {
         let schema = self.ident()?;
         self.expect(Kw::Transfer)?;
         let class = self.securable_class()?;
-        let object = self.object_name()?;
+        let object = self.local_name()?;
         Ok(StatementKind::AlterSchema(Box::new(AlterSchema { schema, class, object })))
     }
 
     pub(super) fn create_type(&mut self) -> Result<StatementKind> {
         self.expect(Kw::Type)?;
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         let kind = match self.keyword() {
             Kw::From => {
                 self.advance();
@@ -54,7 +54,7 @@ impl Parser<'_> {
             }
             _ => {
                 self.expect_all(&[Kw::External, Kw::Name])?;
-                TypeKind::External(self.object_name()?)
+                TypeKind::External(self.local_name()?)
             }
         };
         Ok(StatementKind::CreateType(Box::new(CreateType { name, kind })))
@@ -62,7 +62,7 @@ impl Parser<'_> {
 
     pub(super) fn create_sequence(&mut self, mode: CreateMode) -> Result<StatementKind> {
         self.expect(Kw::Sequence)?;
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         let mut options = Vec::new();
         let mut start = self.start();
         while let Some(option) = self.sequence_option()? {
@@ -134,7 +134,7 @@ impl Parser<'_> {
 
     pub(super) fn create_synonym(&mut self) -> Result<StatementKind> {
         self.expect(Kw::Synonym)?;
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         self.expect(Kw::For)?;
         let target = self.object_name()?;
         Ok(StatementKind::CreateSynonym(Box::new(CreateSynonym { name, target })))
@@ -147,7 +147,7 @@ impl Parser<'_> {
             self.must_be_first(start, "CREATE VIEW")?;
         }
         self.expect(Kw::View)?;
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         let columns = self.optional_paren_list(Self::ident)?;
         let options = if self.eat(Kw::With) {
             self.comma_list(|parser| Ok(parser.any_word()?.to_ascii_uppercase().into()))?

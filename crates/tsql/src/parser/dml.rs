@@ -223,7 +223,7 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn truncate(&mut self) -> Result<Truncate> {
         self.expect_all(&[Kw::Truncate, Kw::Table])?;
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         let mut partitions = Vec::new();
         if self.eat(Kw::With) {
             partitions = self.parens(|parser| {
@@ -242,7 +242,7 @@ impl Parser<'_> {
 
     #[inline(never)]
     fn insert_bulk(&mut self) -> Result<InsertBulk> {
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         let columns = self.optional_paren_list(Self::bulk_column)?;
         Ok(InsertBulk { table, columns, options: self.bulk_options()? })
     }
@@ -270,14 +270,18 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn bulk_insert(&mut self) -> Result<BulkInsert> {
         self.expect_all(&[Kw::Bulk, Kw::Insert])?;
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         self.expect(Kw::From)?;
         let file = self.string()?;
         Ok(BulkInsert { table, file, options: self.bulk_options()? })
     }
 
     fn bulk_options(&mut self) -> Result<Vec<BulkOption>> {
-        if self.eat(Kw::With) { self.paren_list(Self::bulk_option) } else { Ok(Vec::new()) }
+        if self.eat(Kw::With) {
+            self.parens(|parser| parser.once_list(Self::bulk_option))
+        } else {
+            Ok(Vec::new())
+        }
     }
 
     pub(super) fn bulk_option(&mut self) -> Result<BulkOption> {

@@ -156,7 +156,7 @@ impl Parser<'_> {
             return Ok(Vec::new());
         }
         self.advance();
-        self.comma_list(Self::execute_option)
+        self.once_list(Self::execute_option)
     }
 
     fn execute_option(&mut self) -> Result<ExecuteOption> {

@@ -298,11 +298,8 @@ impl Parser<'_> {
         let (file, options) = self.parens(|parser| {
             parser.expect(Kw::Bulk)?;
             let file = parser.string()?;
-            let mut options = Vec::new();
-            while parser.eat_kind(TokenKind::Comma) {
-                options.push(parser.bulk_option()?);
-            }
-            Ok((file, options))
+            let more = parser.eat_kind(TokenKind::Comma);
+            Ok((file, if more { parser.once_list(Self::bulk_option)? } else { Vec::new() }))
         })?;
         let mut schema = Vec::new();
         if self.at(Kw::With) && self.kind_at(1) == TokenKind::LeftParen {

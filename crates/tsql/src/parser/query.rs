@@ -107,21 +107,25 @@ impl Parser<'_> {
         let first = operand(self)?;
         let mut rest = Vec::new();
         while let Some(op) = op(self) {
-            let operand = operand(self)?;
-            self.refuse_ordered(&operand)?;
-            rest.push((op, operand));
+            rest.push((op, operand(self)?));
         }
         if rest.is_empty() {
             return Ok(first);
         }
-        self.refuse_ordered(&first)?;
         Ok(QueryBody::SetOperation { first: Box::new(first), rest })
     }
 
-    /// Refuses `(SELECT .. ORDER BY ..)` as an operand of a set operation and as a whole statement:
-    /// its order belongs behind the parentheses. A subquery may have more parentheses than it needs.
+    /// Refuses `(SELECT .. ORDER BY ..)` as a statement, as the source of INSERT, and as an operand
+    /// of a set operation there. In a subquery such parentheses are accepted.
     pub(super) fn refuse_ordered(&self, body: &QueryBody) -> Result<()> {
-        let QueryBody::Parenthesized(query) = body else { return Ok(()) };
+        let query = match body {
+            QueryBody::Select(_) => return Ok(()),
+            QueryBody::SetOperation { first, rest } => {
+                self.refuse_ordered(first)?;
+                return rest.iter().try_for_each(|(_, operand)| self.refuse_ordered(operand));
+            }
+            QueryBody::Parenthesized(query) => query,
+        };
         let clause = match (query.order_by.first(), &query.for_clause) {
             (Some(first), _) => self.before(first.expr.span.start, Kw::Order),
             (None, Some(_)) => self.before(query.span.end, Kw::For),
@@ -211,7 +215,14 @@ impl Parser<'_> {
         };
         let mut directives = Vec::new();
         while mode != ForMode::Browse && self.eat_kind(TokenKind::Comma) {
-            directives.push(self.for_directive(&mode)?);
+            let at = self.position;
+            let directive = self.for_directive(&mode)?;
+            let is_same =
+                |other| std::mem::discriminant(other) == std::mem::discriminant(&directive);
+            if directives.iter().any(is_same) {
+                return Err(self.unexpected_at(at));
+            }
+            directives.push(directive);
         }
         Ok(Some(ForClause { mode, directives, span: self.span_from(start) }))
     }

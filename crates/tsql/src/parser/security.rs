@@ -39,7 +39,7 @@ impl Parser<'_> {
             }
             PrincipalKind::ApplicationRole => {
                 self.expect(Kw::With)?;
-                PrincipalAction::Alter(self.comma_list(Self::named_option)?)
+                PrincipalAction::Alter(self.once_list(Self::named_option)?)
             }
             PrincipalKind::User => self.create_user()?,
             PrincipalKind::Login => self.create_login()?,
@@ -69,7 +69,7 @@ impl Parser<'_> {
             UserSource::Same
         };
         let options =
-            if self.eat(Kw::With) { self.comma_list(Self::named_option)? } else { Vec::new() };
+            if self.eat(Kw::With) { self.once_list(Self::named_option)? } else { Vec::new() };
         Ok(PrincipalAction::CreateUser { source, options })
     }
 
@@ -98,11 +98,11 @@ impl Parser<'_> {
         if self.eat(Kw::From) {
             let from = Some(self.origin()?);
             let options =
-                if self.eat(Kw::With) { self.comma_list(Self::login_option)? } else { Vec::new() };
+                if self.eat(Kw::With) { self.once_list(Self::login_option)? } else { Vec::new() };
             return Ok(PrincipalAction::CreateLogin { from, options });
         }
         self.expect(Kw::With)?;
-        let options = self.comma_list(Self::login_option)?;
+        let options = self.once_list(Self::login_option)?;
         Ok(PrincipalAction::CreateLogin { from: None, options })
     }
 
@@ -164,11 +164,11 @@ impl Parser<'_> {
             }
             (Kw::With, _) if kind == PrincipalKind::Login => {
                 self.advance();
-                PrincipalAction::AlterLogin(self.comma_list(Self::login_option)?)
+                PrincipalAction::AlterLogin(self.once_list(Self::login_option)?)
             }
             _ => {
                 self.expect(Kw::With)?;
-                PrincipalAction::Alter(self.comma_list(Self::named_option)?)
+                PrincipalAction::Alter(self.once_list(Self::named_option)?)
             }
         };
         let statement = PrincipalStatement { kind, name, action };

@@ -52,7 +52,7 @@ impl Parser<'_> {
             }
             Kw::IdentityInsert => {
                 self.advance();
-                let table = self.object_name()?;
+                let table = self.local_name()?;
                 Ok(SetOption::IdentityInsert { table, on: self.on_off()? })
             }
             Kw::Statistics => {

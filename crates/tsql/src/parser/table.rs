@@ -14,7 +14,7 @@ use crate::lexer::TokenKind;
 impl Parser<'_> {
     pub(super) fn create_table(&mut self) -> Result<StatementKind> {
         self.expect(Kw::Table)?;
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         let as_kind = if self.eat(Kw::As) {
             Some(self.any_word()?.to_ascii_uppercase().into())
         } else {
@@ -271,7 +271,7 @@ impl Parser<'_> {
             columns = self.optional_paren_list(Self::ident)?;
         }
         self.expect(Kw::References)?;
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         let referenced = self.optional_paren_list(Self::ident)?;
         let (mut on_delete, mut on_update) = (None, None);
         loop {

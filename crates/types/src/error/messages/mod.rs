@@ -239,7 +239,7 @@ with_messages_from_8000! {
     TriggerActionTwice(action: &'a str) = 1034, 15, "Syntax error: Duplicate specification of the action \"{action}\" in the trigger declaration.";
     SyntaxExpected(token: &'a str, expected: &'a str) = 1035, 15, "Incorrect syntax near '{token}', expected '{expected}'.";
     NameMissing = 1038, 15, "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change the alias to a valid name.";
-    OptionTwice(option: &'a str) = 1039, 15, "Option '{option}' is specified more than once.";
+    OptionTwice(option: &'a str) = 1039, 16, "Option '{option}' is specified more than once.";
     ConflictingHints(kind: &'a str) = 1042, 15, "Conflicting {kind} optimizer hints specified.";
     SubqueryNotAllowed = 1046, 15, "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
     ConflictingLockHints = 1047, 15, "Conflicting locking hints specified.";
