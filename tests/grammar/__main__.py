@@ -107,6 +107,7 @@ def after_the_server(accepted: list) -> list:
                     server.use(exceptions.TABLES)
                 else:
                     server.connect(server.database)
+                server.run(exceptions.FRESH)
                 try:
                     outcome = server.run(difference.text)
                 except TooSlow:

@@ -1,7 +1,7 @@
 //! The columns of a new table in order, and which column options the other options and the type of
 //! a column permit.
 
-use tsql::ast::{self, ColumnKind, Literal, TableElement};
+use tsql::ast::{self, ColumnKind, ColumnOption, ConstraintKind, Literal, TableElement};
 use types::value::ColumnType;
 use types::{DataType, Error, Length, Msg, Result};
 
@@ -91,5 +91,20 @@ pub(super) fn identity(
                 format!("Identity column '{}' contains invalid SEED or INCREMENT.", column.name),
             )),
         },
+    }
+}
+
+/// Returns whether a computed column may have an option: a key may, and constraints if its values
+/// are stored.
+pub(super) fn may_be_computed(option: &ColumnOption, column: &ColumnDef) -> bool {
+    match option {
+        ColumnOption::Null => false,
+        ColumnOption::NotNull => column.persisted,
+        ColumnOption::Constraint(constraint) => match constraint.kind {
+            ConstraintKind::Default { .. } => false,
+            ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. } => column.persisted,
+            ConstraintKind::Key { .. } | ConstraintKind::Connection(_) => true,
+        },
+        _ => true,
     }
 }

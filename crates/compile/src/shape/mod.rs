@@ -248,6 +248,10 @@ impl<'a, 'b> Shaper<'a, 'b> {
         let mut not_null = false;
         let mut null = false;
         let mut said = false;
+        if column.computed.is_some() && options.iter().any(|o| !column::may_be_computed(o, column))
+        {
+            return Err(Msg::ComputedConstraint.into());
+        }
         for option in options {
             match option {
                 ColumnOption::Collate(name) => {

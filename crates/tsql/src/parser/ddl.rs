@@ -222,7 +222,7 @@ impl Parser<'_> {
 
     fn drop_names(&mut self, kind: DropKind) -> Result<StatementKind> {
         let if_exists = self.eat_all(&[Kw::If, Kw::Exists]);
-        let names = self.comma_list(Self::object_name)?;
+        let names = self.comma_list(Self::local_name)?;
         let trigger_target = if kind == DropKind::Trigger && self.eat(Kw::On) {
             Some(self.ddl_trigger_target()?)
         } else {

@@ -1,6 +1,6 @@
 //! Parses FROM: tables, functions, derived tables, joins, PIVOT and UNPIVOT.
 
-use types::Result;
+use types::{Msg, Result};
 
 use super::Parser;
 use crate::ast::{
@@ -263,6 +263,9 @@ impl Parser<'_> {
     #[inline(never)]
     fn function_source(&mut self) -> Result<TableRefKind> {
         let mut call = self.plain_call()?;
+        if let Some(star) = call.arguments.iter().find(|a| matches!(a.kind, ExprKind::Star)) {
+            return Err(self.error_at(Msg::SyntaxNear("*"), star.span.start));
+        }
         self.remote_table(&mut call)?;
         let has_schema = call
             .name

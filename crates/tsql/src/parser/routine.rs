@@ -280,8 +280,7 @@ impl Parser<'_> {
     pub(super) fn enable_trigger(&mut self) -> Result<StatementKind> {
         let enable = self.at(Kw::Enable);
         self.position += 2;
-        let names =
-            if self.eat(Kw::All) { Vec::new() } else { self.comma_list(Self::object_name)? };
+        let names = if self.eat(Kw::All) { Vec::new() } else { self.comma_list(Self::local_name)? };
         self.expect(Kw::On)?;
         let target = self.trigger_target()?;
         let trigger = EnableTrigger { enable, names, target };

@@ -77,7 +77,11 @@ impl Parser<'_> {
 
     pub(super) fn table_element(&mut self) -> Result<TableElement> {
         if self.at_constraint() || self.at(Kw::Default) {
-            return Ok(TableElement::Constraint(Box::new(self.constraint()?)));
+            let constraint = self.constraint()?;
+            if matches!(constraint.kind, ConstraintKind::Default { column: None, .. }) {
+                return Err(self.unexpected());
+            }
+            return Ok(TableElement::Constraint(Box::new(constraint)));
         }
         if self.at(Kw::Index) {
             return Ok(TableElement::Index(Box::new(self.inline_index()?)));
@@ -101,6 +105,14 @@ impl Parser<'_> {
         let mut at = self.position;
         while let Some(option) = self.column_option()? {
             if is_once(&option) && options.contains(&option) {
+                return Err(self.unexpected_at(at));
+            }
+            let is_identity = |option: &ColumnOption| matches!(option, ColumnOption::Identity(_));
+            let needs_identity = option == ColumnOption::NotForReplication;
+            if needs_identity && !options.iter().any(is_identity) {
+                return Err(self.unexpected_at(at + 1));
+            }
+            if is_identity(&option) && matches!(kind, ColumnKind::Computed { .. }) {
                 return Err(self.unexpected_at(at));
             }
             options.push(option);
@@ -152,7 +164,16 @@ impl Parser<'_> {
                 ColumnOption::NotForReplication
             }
             (Kw::Identity, _) => self.identity()?,
-            (Kw::Index, _) => ColumnOption::Index(Box::new(self.inline_index()?)),
+            (Kw::Index, _) => {
+                let index = self.inline_index()?;
+                // A columnstore is an index of the table.
+                let columnstore = self.before(index.span.end, Kw::Columnstore);
+                if self.tokens[columnstore].start >= index.span.start && columnstore < self.position
+                {
+                    return Err(self.unexpected_at(columnstore));
+                }
+                ColumnOption::Index(Box::new(index))
+            }
             (Kw::Generated, _) => self.generated()?,
             (Kw::Masked, _) => self.masked()?,
             (Kw::Default | Kw::References, _) => {

@@ -57,6 +57,7 @@ macro_rules! with_messages_from_8000 {
             AmbiguousTable(name: &'a str) = 8154, 15, "The table '{name}' is ambiguous.";
             NoColumnName(number: i64, of: &'a str) = 8155, 16, "No column name was specified for column {number} of '{of}'.";
             ColumnTwice(column: &'a str, of: &'a str) = 8156, 16, "The column '{column}' was specified multiple times for '{of}'.";
+            ComputedConstraint = 8183, 16, "Only UNIQUE or PRIMARY KEY constraints can be created on computed columns, while CHECK, FOREIGN KEY, and NOT NULL constraints require that computed columns be persisted.";
             MoreColumnsThanList(name: &'a str) = 8158, 16, "'{name}' has more columns than were specified in the column list.";
             FewerColumnsThanList(name: &'a str) = 8159, 16, "'{name}' has fewer columns than were specified in the column list.";
             GroupingWithoutGroupBy = 8160, 15, "A GROUPING or GROUPING_ID function can only be specified when there is a GROUP BY clause.";
