@@ -245,32 +245,19 @@ impl<'a, 'b> Shaper<'a, 'b> {
     }
 
     fn column_options(&mut self, column: &mut ColumnDef, options: &[ColumnOption]) -> Result<()> {
+        column::check_options(column, options, self.place.name)?;
         let mut not_null = false;
         let mut null = false;
-        let mut said = false;
-        if column.computed.is_some() && options.iter().any(|o| !column::may_be_computed(o, column))
-        {
-            return Err(Msg::ComputedConstraint.into());
-        }
         for option in options {
             match option {
                 ColumnOption::Collate(name) => {
                     column.ty.collation = self.collation(name, &column.ty.data_type)?;
                 }
-                ColumnOption::Null | ColumnOption::NotNull if said => {
-                    return Err(Msg::MultipleNulls(&column.name, self.place.name).into());
-                }
-                ColumnOption::Null => (null, said) = (true, true),
-                ColumnOption::NotNull => (not_null, said) = (true, true),
-                ColumnOption::Identity(_) if column.identity.is_some() => {
-                    return Err(self.constraint_again("IDENTITY", &column.name));
-                }
+                ColumnOption::Null => null = true,
+                ColumnOption::NotNull => not_null = true,
                 ColumnOption::Identity(bounds) => {
                     column.identity = Some(column::identity(column, bounds.as_ref())?);
                     not_null = true;
-                }
-                ColumnOption::RowGuidCol if column.row_guid => {
-                    return Err(self.constraint_again("ROWGUIDCOL", &column.name));
                 }
                 ColumnOption::RowGuidCol => column.row_guid = true,
                 ColumnOption::NotForReplication => column.not_for_replication = true,
@@ -279,9 +266,6 @@ impl<'a, 'b> Shaper<'a, 'b> {
                         not_null = true;
                     }
                     if let ConstraintKind::Default { value, .. } = &constraint.kind {
-                        if column.default.is_some() {
-                            return Err(self.constraint_again("DEFAULT", &column.name));
-                        }
                         column.default = Some(self.default(constraint, value, &column.name));
                     }
                 }
@@ -318,11 +302,6 @@ impl<'a, 'b> Shaper<'a, 'b> {
         };
         column.trims = !self.binder.options.ansi_padding && column::may_be_trimmed(&column.ty);
         Ok(())
-    }
-
-    /// Returns the error of a constraint that a column has twice.
-    fn constraint_again(&self, kind: &str, column: &str) -> Error {
-        Msg::MultipleConstraints(kind, column, self.place.name).into()
     }
 
     /// Returns whether a column declared neither NULL nor NOT NULL allows NULL: ANSI_NULL_DFLT_ON
@@ -475,7 +454,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     ) -> Result<()> {
         let keys = match own {
             Some([column]) if columns.is_empty() => vec![(self.ordinal(column)?, false)],
-            _ => self.listed_keys(columns)?,
+            _ => self.keys(columns)?,
         };
         let primary = kind == KeyKind::Primary;
         if primary {
@@ -504,14 +483,6 @@ impl<'a, 'b> Shaper<'a, 'b> {
         Ok(())
     }
 
-    /// Returns the columns of a key or an index of the table, which has to list them.
-    fn listed_keys(&self, columns: &[ast::IndexColumn]) -> Result<Vec<(u16, bool)>> {
-        if columns.is_empty() {
-            return Err(Msg::ConstraintNoColumns(self.place.name).into());
-        }
-        self.keys(columns)
-    }
-
     /// Adds an index. `own` is the column whose definition contains it, if any.
     pub fn index(&mut self, index: &ast::InlineIndex, own: Option<&[ast::Ident; 1]>) -> Result<()> {
         if columnstore::is_any(index) {
@@ -519,7 +490,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         }
         let keys = match own {
             Some([column]) if index.columns.is_empty() => vec![(self.ordinal(column)?, false)],
-            _ => self.listed_keys(&index.columns)?,
+            _ => self.keys(&index.columns)?,
         };
         self.check_storage(&index.storage)?;
         if self.indexes.iter().any(|i| Name::same(&i.name, &index.name)) {
@@ -664,6 +635,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     }
 
     fn keys(&self, columns: &[ast::IndexColumn]) -> Result<Vec<(u16, bool)>> {
+        column::check_listed(columns, self.place.name)?;
         let mut keys: Vec<(u16, bool)> = Vec::with_capacity(columns.len());
         for column in columns {
             let ordinal = self.ordinal(&column.name)?;

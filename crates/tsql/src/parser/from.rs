@@ -363,7 +363,7 @@ impl Parser<'_> {
         Ok(Some(TableAlias { name, columns: self.optional_paren_list(Self::ident)? }))
     }
 
-    /// Parses `[AS] alias (column)` behind `nodes(..)`, whose column has no name of its own.
+    /// Parses `[AS] alias (column)` behind `nodes(..)`, whose column has no other name.
     fn nodes_alias(&mut self) -> Result<Option<TableAlias>> {
         match self.needed_alias()? {
             Some(alias) if alias.columns.is_empty() => Err(self.unexpected()),
