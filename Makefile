@@ -88,7 +88,7 @@ test-quick: tidy
 slt: setup build
 	.venv/bin/python tests/slt
 
-# With MUTANTS=N of each batch and SEED=S.
+# With MUTANTS=N of each batch (4) and SEED=S (1): other numbers may find differences without a name, which is what they are for.
 grammar: setup build
 	.venv/bin/python tests/grammar $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(SEED),--seed $(SEED))
 

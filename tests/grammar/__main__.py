@@ -31,7 +31,7 @@ SHOWN_MAX = 60
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--mutants", type=int, default=20, help="mutants of each batch")
+    parser.add_argument("--mutants", type=int, default=4, help="mutants of each batch")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--server", default=None)
     parser.add_argument("--corners", action="store_true", help="only texts.txt")

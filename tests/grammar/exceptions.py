@@ -93,12 +93,14 @@ MORE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 UNKNOWN = re.compile(
-    r"\)\s*(AS\s+)?\w*\s*(\(\w+\)\s*)?WITH\s*\(\s*NOLOCK|@\w+\s+WITH\s*\(|=\s*\(\(?[^()]*\)\)?\s+AS\b|\$PARTITION|NEXT\s+VALUE\b(?!\s+FOR)|PERCENTILE_\w+.*OVER\s*\(\s*ORDER",
+    # Words that ScriptDom takes for another statement's, hints before it knows them, result sets, names of types.
+    r"\bSTOPLIST\b|\b(NOLOCK|SNAPSHOT|[A-Z]+LOCKX?|READUNCOMMITTED|SERIALIZABLE)\b|RESULT\s+SETS|\w\s*\.\s*\.\s*\w|FILESTREAM|\bCHECK\b.*\bCHECK\b|\bREADTEXT\b"
+    r"|\)\s*(AS\s+)?\w*\s*(\(\w+\)\s*)?WITH\s*\(\s*NOLOCK|@\w+\s+WITH\s*\(|=\s*\(\(?[^()]*\)\)?\s+AS\b|\$PARTITION|NEXT\s+VALUE\b(?!\s+FOR)|PERCENTILE_\w+.*OVER\s*\(\s*ORDER",
     re.IGNORECASE | re.DOTALL,
 )
 ACCEPTS_MORE = re.compile(
     # Cursor options that exclude each other, lists without a column, a variable or a value as a procedure, five names.
-    r"\bCURSOR\b|\(\s*\)|^\s*@|INSERT\b.*\(\s*'|\w+\.\w*\.\w+\.\w+\.\w+|BUCKET_COUNT|WHEN\s+(NOT\s+)?MATCHED|\d[eE]\d{3}|\$\d{15}|DECLARE\b.*NOT\s+NULL|\bTRIGGER\b|\.nodes\s*\(",
+    r"\bCURSOR\b|\(\s*\)|^\s*@|INSERT\b.*\(\s*'|\w+\.\w*\.\w+\.\w+\.\w+|BUCKET_COUNT|WHEN\s+(NOT\s+)?MATCHED|\d[eE]\d{3}|\$\d{15}|DECLARE\b.*NOT\s+NULL|\bTRIGGER\b|PARTITIONS|TRUNCATE\b.*WITH\s*\(|\)\s*\(|\.\s*WRITE\s*\(|\w+\s+\w+\s*\(\s*\w+\s*\)|DECLARE\s+@\w+\s+\w+\s+NULL|DROP\s+PERIOD|\.nodes\s*\(",
     re.IGNORECASE | re.DOTALL,
 )
 PERMISSION = re.compile(r"\b(GRANT|DENY|REVOKE)\b", re.IGNORECASE)
@@ -108,8 +110,9 @@ FIRST_WORDS = re.compile(
     r"|RAISERROR|THROW|USE|KILL|DBCC|WAITFOR|RETURN|COMMIT|ROLLBACK|SAVE|OPEN|CLOSE|FETCH|DEALLOCATE|REVERT|GOTO|\(|\{|;|--|/\*)",
     re.IGNORECASE,
 )
-# What ScriptDom checks in the parser and SQL Server with the names: nested changes, orders, frames, DISTINCT, MERGE.
-OF_NAMES = frozenset([46041, 46047, 46071, 46075, 46076, 46077, 46078, 46079, 46083, 46086, 46099])
+# What ScriptDom checks in the parser and SQL Server with the names: lengths of types, nested changes, orders, frames,
+# DISTINCT, MERGE, periods.
+OF_NAMES = frozenset([46008, 46009, 46041, 46047, 46071, 46075, 46076, 46077, 46078, 46079, 46083, 46086, 46099, 46103])
 
 
 def name_of(difference: Difference) -> str | None:
@@ -134,7 +137,7 @@ def of_accepted(difference: Difference) -> str | None:
     rules = [
         ("newer", NEWER.search(text)),
         ("event sessions", re.search(r"EVENT\s+SESSION", text, re.IGNORECASE)),
-        ("object first", number in (911, 1088, 2714, 3701, 4902, 4922, 5011, 15151)),
+        ("object first", re.search(r"ALTER\s+DATABASE", text, re.IGNORECASE) or number in (911, 1088, 2714, 3701, 4902, 4922, 5011, 15151)),
         ("names first", theirs in OF_NAMES or number == 208 and "WITHIN GROUP" in text.upper()),
         ("external", EXTERNAL.search(text)),
         ("quotes", re.search(r"QUOTED_IDENTIFIER|ANSI_DEFAULTS", text, re.IGNORECASE)),
