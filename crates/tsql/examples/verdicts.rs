@@ -4,7 +4,6 @@
 //! UTF-8. The answer is a line: `ok`, or the error's number, line and text, with tabs between them.
 //! With the argument `productions` it writes the texts of the table of productions instead, each
 //! with two items or levels, as frames of the same form.
-#![expect(clippy::print_stdout, reason = "it answers on its standard output")]
 
 use std::io::{self, Read, Write};
 
