@@ -24,6 +24,7 @@
 #               than the limit; prints a table, fails past the bounds; ONLY=TEXT chooses by name; minutes
 # make soak     five minutes of loads into columnstores, cancels and drops, then ten; memory must end as these began
 # make slt      sqllogictest: own files over the wire, and the public corpus's grammar against SQLite
+# make grammar  our parser beside Microsoft's own, on all batches of this repository and on mutants of them: docs/decisions/0449
 # make differential  10,000 statements made at random, against DuckDB, and 100,000 checks of Clearway against itself
 #                    (NoREC, TLP); SEED=N repeats a run
 # make drivers  only the tests through real drivers
@@ -60,7 +61,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-clickbench bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-tpcc race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling pgo stalls sqltools
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-clickbench bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-tpcc race-setup soak crash planted kill slt grammar differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling pgo stalls sqltools
 build:
 	cargo build --release --locked
 
@@ -73,6 +74,7 @@ test: setup build bench-smoke
 	cargo test --doc -p simdisk --locked
 	# Its books are held against the kernel's: no other test may take its CPUs.
 	cargo test -p sos --locked --lib --tests -- --test-threads=1
+	.venv/bin/python tests/grammar --corners
 	.venv/bin/python tests/slt --count 100
 	.venv/bin/python tests/differential --count 300 --seed 7
 	.venv/bin/python tests/differential/oracles.py --count 2000 --seed 11
@@ -86,6 +88,10 @@ test-quick: tidy
 
 slt: setup build
 	.venv/bin/python tests/slt
+
+# With MUTANTS=N of each batch (4) and SEED=S (1): other numbers may find differences without a name, which is what they are for.
+grammar: setup build
+	.venv/bin/python tests/grammar $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(SEED),--seed $(SEED))
 
 differential: setup build
 	.venv/bin/python tests/differential --count 10000 $(if $(SEED),--seed $(SEED))

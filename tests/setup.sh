@@ -80,6 +80,20 @@ mono_program() {
     mcs -nologo -r:System.Data.dll -out:"$tools/mono/driver.exe" "$drivers"/csharp/*.cs
 }
 
+# Microsoft's own parser of T-SQL, and a runtime for it: tests/grammar. Our program takes the place of the wheel's.
+scriptdom() {
+    local from=$tools/scriptdom-wheel to=$tools/scriptdom references=() name
+    rm -rf "$from" "$to" && mkdir -p "$from" \
+        && .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --dest "$from" mssql-cli==1.0.0 \
+        && .venv/bin/python -m zipfile -e "$from"/*.whl "$from" && mv "$from/mssqlcli/mssqltoolsservice/bin" "$to" && rm -rf "$from" || return 1
+    for name in netstandard System.Runtime System.Runtime.Extensions System.Console System.Collections System.IO; do
+        [ -f "$to/refs/$name.dll" ] && references+=("-r:$to/refs/$name.dll")
+    done
+    chmod +x "$to/MicrosoftSqlToolsServiceLayer" \
+        && mcs -nologo -nostdlib -noconfig -nowarn:1702 "${references[@]}" -r:"$to/Microsoft.SqlServer.TransactSql.ScriptDom.dll" \
+            -out:"$to/MicrosoftSqlToolsServiceLayer.dll" tests/grammar/Verdicts.cs
+}
+
 rust_program() { (cd "$drivers/rust" && CARGO_TARGET_DIR="$tools/tiberius" cargo build --locked); }
 
 # What applications are made of: test_libraries.py. Python's have an environment of their own, since they ask for
@@ -111,6 +125,7 @@ step python-libraries "$tools/libraries/bin/django-admin" "$drivers/libraries/py
 step node-libraries "$drivers/libraries/node/node_modules/typeorm" "$drivers/libraries/node/package-lock.json" node_libraries
 step java-libraries "$tools/library-java/Libraries.class" "$drivers/libraries/java/pom.xml $drivers/libraries/java/Libraries.java" java_libraries
 step mono "$tools/mono/driver.exe" "$drivers/csharp/*.cs" mono_program
+step scriptdom "$tools/scriptdom/refs" tests/grammar/Verdicts.cs scriptdom
 step tiberius "$tools/tiberius/debug/clearway-tiberius-test" "$drivers/rust/Cargo.toml $drivers/rust/Cargo.lock $drivers/rust/src/*.rs" rust_program
 
 if [ ${#missing[@]} -gt 0 ]; then

@@ -20,6 +20,9 @@ pub(crate) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
     if is_partition(&call.name) {
         return bind_partition(binder, call);
     }
+    if !call.within_group.is_empty() && !takes_within_group(&call.name) {
+        return Err(Msg::NoWithinGroup(&call.name.object.to_lowercase()).into());
+    }
     let Some(name) = call.name.as_simple() else { return bind_user(binder, call) };
     let name = name.to_ascii_uppercase();
     if let Some(over) = &call.over {
@@ -55,6 +58,20 @@ pub(crate) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
         return Err(Msg::NotRecognized(&call.name.object, "built-in function name").into());
     };
     bind_function(binder, function, call)
+}
+
+/// Returns whether a function has a clause WITHIN GROUP, or an order that is kept as one.
+fn takes_within_group(name: &ast::ObjectName) -> bool {
+    const NAMES: [&str; 6] = [
+        "APPROX_PERCENTILE_CONT",
+        "APPROX_PERCENTILE_DISC",
+        "JSON_ARRAYAGG",
+        "PERCENTILE_CONT",
+        "PERCENTILE_DISC",
+        "STRING_AGG",
+    ];
+    let simple = name.as_simple();
+    simple.is_some_and(|name| NAMES.iter().any(|known| name.eq_ignore_ascii_case(known)))
 }
 
 fn bind_function(

@@ -1,7 +1,7 @@
 //! The columns of a new table in order, and which column options the other options and the type of
 //! a column permit.
 
-use tsql::ast::{self, ColumnKind, Literal, TableElement};
+use tsql::ast::{self, ColumnKind, ColumnOption, ConstraintKind, Literal, TableElement};
 use types::value::ColumnType;
 use types::{DataType, Error, Length, Msg, Result};
 
@@ -91,5 +91,61 @@ pub(super) fn identity(
                 format!("Identity column '{}' contains invalid SEED or INCREMENT.", column.name),
             )),
         },
+    }
+}
+
+/// Returns error 8135 for a key or an index of a table that lists no columns.
+pub(super) fn check_listed(columns: &[ast::IndexColumn], table: &str) -> Result<()> {
+    if columns.is_empty() { Err(Msg::ConstraintNoColumns(table).into()) } else { Ok(()) }
+}
+
+/// Checks that no option of a column excludes another.
+///
+/// # Errors
+/// 8148 or 8150 for an option that is there twice, 8183 for a constraint of a computed column.
+pub(super) fn check_options(
+    column: &ColumnDef,
+    options: &[ColumnOption],
+    table: &str,
+) -> Result<()> {
+    if column.computed.is_some() && !options.iter().all(|option| may_be_computed(option, column)) {
+        return Err(Msg::ComputedConstraint.into());
+    }
+    let count = |is: fn(&ColumnOption) -> bool| options.iter().filter(|option| is(option)).count();
+    if count(|option| matches!(option, ColumnOption::Null | ColumnOption::NotNull)) > 1 {
+        return Err(Msg::MultipleNulls(&column.name, table).into());
+    }
+    let constraints: [(&str, fn(&ColumnOption) -> bool); 3] = [
+        ("IDENTITY", |option| matches!(option, ColumnOption::Identity(_))),
+        ("ROWGUIDCOL", |option| *option == ColumnOption::RowGuidCol),
+        ("DEFAULT", is_default),
+    ];
+    match constraints.into_iter().find(|(_, is)| count(*is) > 1) {
+        Some((kind, _)) => Err(Msg::MultipleConstraints(kind, &column.name, table).into()),
+        None => Ok(()),
+    }
+}
+
+fn is_default(option: &ColumnOption) -> bool {
+    match option {
+        ColumnOption::Constraint(constraint) => {
+            matches!(constraint.kind, ConstraintKind::Default { .. })
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether a computed column may have an option: a key may, and constraints if its values
+/// are stored.
+fn may_be_computed(option: &ColumnOption, column: &ColumnDef) -> bool {
+    match option {
+        ColumnOption::Null => false,
+        ColumnOption::NotNull => column.persisted,
+        ColumnOption::Constraint(constraint) => match constraint.kind {
+            ConstraintKind::Default { .. } => false,
+            ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. } => column.persisted,
+            ConstraintKind::Key { .. } | ConstraintKind::Connection(_) => true,
+        },
+        _ => true,
     }
 }

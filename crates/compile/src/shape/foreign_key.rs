@@ -76,6 +76,9 @@ impl Shaper<'_, '_> {
         let id = self.cell.next_object_id();
         let column = own.map_or("", |own| own[0].as_str());
         let (name, system_named) = self.constraint_name(constraint, "FK", column, id);
+        if own.is_none() && columns.is_empty() {
+            return Err(Msg::ConstraintNoColumns(self.place.name).into());
+        }
         let columns: Vec<&ast::Ident> = match own {
             Some(own) if columns.is_empty() => own.iter().collect(),
             _ => columns.iter().collect(),

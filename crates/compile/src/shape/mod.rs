@@ -245,6 +245,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     }
 
     fn column_options(&mut self, column: &mut ColumnDef, options: &[ColumnOption]) -> Result<()> {
+        column::check_options(column, options, self.place.name)?;
         let mut not_null = false;
         let mut null = false;
         for option in options {
@@ -628,6 +629,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     }
 
     fn keys(&self, columns: &[ast::IndexColumn]) -> Result<Vec<(u16, bool)>> {
+        column::check_listed(columns, self.place.name)?;
         let mut keys: Vec<(u16, bool)> = Vec::with_capacity(columns.len());
         for column in columns {
             let ordinal = self.ordinal(&column.name)?;

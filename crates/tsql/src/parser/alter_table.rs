@@ -13,7 +13,7 @@ use crate::lexer::TokenKind;
 impl Parser<'_> {
     pub(super) fn alter_table(&mut self) -> Result<StatementKind> {
         self.expect(Kw::Table)?;
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         let action = self.alter_table_action()?;
         Ok(StatementKind::AlterTable(Box::new(AlterTable { name, action })))
     }
@@ -187,7 +187,7 @@ impl Parser<'_> {
         self.expect(Kw::Switch)?;
         let source_partition = if self.eat(Kw::Partition) { Some(self.expr()?) } else { None };
         self.expect(Kw::To)?;
-        let target = self.object_name()?;
+        let target = self.local_name()?;
         let target_partition = if self.eat(Kw::Partition) { Some(self.expr()?) } else { None };
         let options = match self.eat(Kw::With) {
             true => self.paren_list(Self::named_option)?,

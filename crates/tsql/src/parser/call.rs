@@ -114,15 +114,21 @@ impl Parser<'_> {
         if call.name.object.is("ai_generate_embeddings") {
             return Err(self.not_supported("AI_GENERATE_EMBEDDINGS", call.name.span.start));
         }
-        if self.eat(Kw::Distinct) {
-            call.distinct = true;
-        } else {
-            self.eat(Kw::All);
-        }
-        if self.at_kind(TokenKind::RightParen) && !call.distinct {
+        call.distinct = self.eat(Kw::Distinct);
+        let counted = call.distinct || self.eat(Kw::All);
+        if self.at_kind(TokenKind::RightParen) && !counted {
             return Ok(());
         }
-        call.arguments = self.comma_list(Self::argument)?;
+        // `*` is a call's only argument; `CONTAINS(*, 'text')` searches all columns.
+        if self.at_kind(TokenKind::Star) && !counted {
+            call.arguments.push(self.star());
+            let searches = call.name.object.is("contains") || call.name.object.is("freetext");
+            while searches && self.eat_kind(TokenKind::Comma) {
+                call.arguments.push(self.expr()?);
+            }
+            return Ok(());
+        }
+        call.arguments = self.comma_list(Self::expr_or_default)?;
         // `LAST_VALUE(x IGNORE NULLS)` is the older syntax.
         call.nulls = self.null_treatment()?;
         if call.name.object.is("json_query") && self.at(Kw::With) {
@@ -139,13 +145,10 @@ impl Parser<'_> {
         }
     }
 
-    fn argument(&mut self) -> Result<Expr> {
-        if !self.at_kind(TokenKind::Star) {
-            return self.expr_or_default();
-        }
+    fn star(&mut self) -> Expr {
         let start = self.start();
         self.advance();
-        Ok(Expr { kind: ExprKind::Star, span: self.span_from(start) })
+        Expr { kind: ExprKind::Star, span: self.span_from(start) }
     }
 
     /// Parses `( expr, .. )`, perhaps empty.

@@ -122,6 +122,9 @@ impl Parser<'_> {
     fn try_catch(&mut self) -> Result<StatementKind> {
         self.expect_all(&[Kw::Begin, Kw::Try])?;
         let body = self.statements_to_keyword_end()?;
+        if body.is_empty() {
+            return Err(self.unexpected());
+        }
         self.expect_all(&[Kw::End, Kw::Try])?;
         while self.eat_kind(TokenKind::Semicolon) {}
         self.expect_all(&[Kw::Begin, Kw::Catch])?;
@@ -221,14 +224,14 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn throw(&mut self) -> Result<StatementKind> {
         self.expect(Kw::Throw)?;
-        if !self.at_variable() && !self.at_literal() {
+        if !self.at_variable() && !self.at_kind(TokenKind::Integer) {
             return Ok(StatementKind::Throw(None));
         }
-        let number = self.primary()?;
+        let number = self.integer_or_variable()?;
         self.expect_kind(TokenKind::Comma)?;
-        let message = self.primary()?;
+        let message = self.string_or_variable()?;
         self.expect_kind(TokenKind::Comma)?;
-        let state = self.primary()?;
+        let state = self.integer_or_variable()?;
         Ok(StatementKind::Throw(Some(Box::new(Throw { number, message, state }))))
     }
 
@@ -236,14 +239,17 @@ impl Parser<'_> {
     fn raise_error(&mut self) -> Result<StatementKind> {
         self.expect(Kw::Raiserror)?;
         let (message, severity, state, arguments) = self.parens(|parser| {
-            let message = parser.expr()?;
+            let message = match parser.is_string(parser.token()) {
+                true => parser.string_or_variable()?,
+                false => parser.integer_or_variable()?,
+            };
             parser.expect_kind(TokenKind::Comma)?;
-            let severity = parser.expr()?;
+            let severity = parser.integer_or_variable()?;
             parser.expect_kind(TokenKind::Comma)?;
-            let state = parser.expr()?;
+            let state = parser.integer_or_variable()?;
             let mut arguments = Vec::new();
             while parser.eat_kind(TokenKind::Comma) {
-                arguments.push(parser.expr()?);
+                arguments.push(parser.constant_or_variable()?);
             }
             Ok((message, severity, state, arguments))
         })?;

@@ -48,32 +48,44 @@ impl Parser<'_> {
 
     fn fetch(&mut self) -> Result<Fetch> {
         let direction = self.fetch_direction()?;
-        self.eat(Kw::From);
         let cursor = self.cursor_ref()?;
         let into = if self.eat(Kw::Into) { self.comma_list(Self::variable)? } else { Vec::new() };
         Ok(Fetch { direction, cursor, into })
     }
 
+    /// Parses `[direction] FROM`. A direction needs FROM: `FETCH NEXT` reads a cursor of that name.
     fn fetch_direction(&mut self) -> Result<FetchDirection> {
-        // `FETCH next` alone reads a cursor of that name; with FROM or a name behind, NEXT is a
-        // direction.
-        let direction = match self.keyword() {
-            Kw::Next => FetchDirection::Next,
-            Kw::Prior => FetchDirection::Prior,
-            Kw::First => FetchDirection::First,
-            Kw::Last => FetchDirection::Last,
-            Kw::Absolute => {
+        let direction = match (self.keyword(), self.keyword_at(1)) {
+            (Kw::Absolute, _) if self.at_fetch_offset() => {
                 self.advance();
-                return Ok(FetchDirection::Absolute(self.expr()?));
+                FetchDirection::Absolute(self.integer_or_variable()?)
             }
-            Kw::Relative => {
+            (Kw::Relative, _) if self.at_fetch_offset() => {
                 self.advance();
-                return Ok(FetchDirection::Relative(self.expr()?));
+                FetchDirection::Relative(self.integer_or_variable()?)
             }
-            _ => return Ok(FetchDirection::Next),
+            (word, Kw::From) => {
+                let direction = match word {
+                    Kw::Next => FetchDirection::Next,
+                    Kw::Prior => FetchDirection::Prior,
+                    Kw::First => FetchDirection::First,
+                    Kw::Last => FetchDirection::Last,
+                    _ => return Err(self.unexpected_at(self.position + 1)),
+                };
+                self.advance();
+                direction
+            }
+            _ => {
+                self.eat(Kw::From);
+                return Ok(FetchDirection::Next);
+            }
         };
-        self.advance();
+        self.expect(Kw::From)?;
         Ok(direction)
+    }
+
+    fn at_fetch_offset(&self) -> bool {
+        matches!(self.kind_at(1), TokenKind::Variable | TokenKind::Integer | TokenKind::Minus)
     }
 
     /// Parses `DECLARE name [INSENSITIVE] [SCROLL] CURSOR ..`.

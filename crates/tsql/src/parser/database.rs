@@ -101,7 +101,7 @@ impl Parser<'_> {
 
     fn file_spec(&mut self) -> Result<FileSpec> {
         let start = self.start();
-        let options = self.paren_list(Self::named_option)?;
+        let options = self.parens(|parser| parser.once_list(Self::named_option))?;
         Ok(FileSpec { options, span: self.span_from(start) })
     }
 
@@ -113,7 +113,7 @@ impl Parser<'_> {
             database.special = Some(format!("AS SNAPSHOT OF {}", self.ident()?).into());
         }
         if self.eat(Kw::With) {
-            database.options = self.comma_list(Self::database_option)?;
+            database.options = self.once_list(Self::database_option)?;
         }
         Ok(())
     }

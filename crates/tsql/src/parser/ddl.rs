@@ -1,6 +1,6 @@
 //! Parses definitions of schemas, types, sequences, synonyms and views, and DROP.
 
-use types::Result;
+use types::{Msg, Result};
 
 use super::Parser;
 use crate::ast::{
@@ -33,13 +33,13 @@ impl Parser<'_> {
         let schema = self.ident()?;
         self.expect(Kw::Transfer)?;
         let class = self.securable_class()?;
-        let object = self.object_name()?;
+        let object = self.local_name()?;
         Ok(StatementKind::AlterSchema(Box::new(AlterSchema { schema, class, object })))
     }
 
     pub(super) fn create_type(&mut self) -> Result<StatementKind> {
         self.expect(Kw::Type)?;
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         let kind = match self.keyword() {
             Kw::From => {
                 self.advance();
@@ -54,7 +54,7 @@ impl Parser<'_> {
             }
             _ => {
                 self.expect_all(&[Kw::External, Kw::Name])?;
-                TypeKind::External(self.object_name()?)
+                TypeKind::External(self.local_name()?)
             }
         };
         Ok(StatementKind::CreateType(Box::new(CreateType { name, kind })))
@@ -62,10 +62,16 @@ impl Parser<'_> {
 
     pub(super) fn create_sequence(&mut self, mode: CreateMode) -> Result<StatementKind> {
         self.expect(Kw::Sequence)?;
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         let mut options = Vec::new();
+        let mut start = self.start();
         while let Some(option) = self.sequence_option()? {
+            let name = option_name(&option);
+            if options.iter().any(|other| option_name(other) == name) {
+                return Err(self.error_at(Msg::SequenceArgumentTwice(name), start));
+            }
             options.push(option);
+            start = self.start();
         }
         Ok(StatementKind::CreateSequence(Box::new(CreateSequence { mode, name, options })))
     }
@@ -128,7 +134,7 @@ impl Parser<'_> {
 
     pub(super) fn create_synonym(&mut self) -> Result<StatementKind> {
         self.expect(Kw::Synonym)?;
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         self.expect(Kw::For)?;
         let target = self.object_name()?;
         Ok(StatementKind::CreateSynonym(Box::new(CreateSynonym { name, target })))
@@ -141,7 +147,7 @@ impl Parser<'_> {
             self.must_be_first(start, "CREATE VIEW")?;
         }
         self.expect(Kw::View)?;
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         let columns = self.optional_paren_list(Self::ident)?;
         let options = if self.eat(Kw::With) {
             self.comma_list(|parser| Ok(parser.any_word()?.to_ascii_uppercase().into()))?
@@ -216,7 +222,7 @@ impl Parser<'_> {
 
     fn drop_names(&mut self, kind: DropKind) -> Result<StatementKind> {
         let if_exists = self.eat_all(&[Kw::If, Kw::Exists]);
-        let names = self.comma_list(Self::object_name)?;
+        let names = self.comma_list(Self::local_name)?;
         let trigger_target = if kind == DropKind::Trigger && self.eat(Kw::On) {
             Some(self.ddl_trigger_target()?)
         } else {
@@ -256,4 +262,18 @@ fn drop_kind(word: Kw, server: bool) -> Option<DropKind> {
         Kw::View => DropKind::View,
         _ => return None,
     })
+}
+
+/// Returns what messages call an option of a sequence.
+fn option_name(option: &SequenceOption) -> &'static str {
+    match option {
+        SequenceOption::Type(_) => "AS",
+        SequenceOption::Start(_) => "START WITH",
+        SequenceOption::Restart(_) => "RESTART WITH",
+        SequenceOption::Increment(_) => "INCREMENT BY",
+        SequenceOption::Min(_) => "MINVALUE",
+        SequenceOption::Max(_) => "MAXVALUE",
+        SequenceOption::Cycle(_) => "CYCLE",
+        SequenceOption::Cache(_) | SequenceOption::NoCache => "CACHE",
+    }
 }

@@ -55,7 +55,9 @@ impl Parser<'_> {
             },
             Kw::Select => Ok(InsertSource::Query(Box::new(self.query_expression()?))),
             _ if self.at_kind(TokenKind::LeftParen) => {
-                Ok(InsertSource::Query(Box::new(self.query_expression()?)))
+                let query = self.query_expression()?;
+                self.refuse_ordered(&query.body)?;
+                Ok(InsertSource::Query(Box::new(query)))
             }
             _ => Err(self.unexpected()),
         }
@@ -94,7 +96,7 @@ impl Parser<'_> {
             let start = self.start();
             self.advance();
             let items = self.comma_list(Self::select_item)?;
-            let into = if self.eat(Kw::Into) {
+            let into = if clauses.is_empty() && self.eat(Kw::Into) {
                 let target = self.output_target()?;
                 let columns = if self.at_paren_query() {
                     Vec::new()
@@ -221,7 +223,7 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn truncate(&mut self) -> Result<Truncate> {
         self.expect_all(&[Kw::Truncate, Kw::Table])?;
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         let mut partitions = Vec::new();
         if self.eat(Kw::With) {
             partitions = self.parens(|parser| {
@@ -240,7 +242,7 @@ impl Parser<'_> {
 
     #[inline(never)]
     fn insert_bulk(&mut self) -> Result<InsertBulk> {
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         let columns = self.optional_paren_list(Self::bulk_column)?;
         Ok(InsertBulk { table, columns, options: self.bulk_options()? })
     }
@@ -268,14 +270,18 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn bulk_insert(&mut self) -> Result<BulkInsert> {
         self.expect_all(&[Kw::Bulk, Kw::Insert])?;
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         self.expect(Kw::From)?;
         let file = self.string()?;
         Ok(BulkInsert { table, file, options: self.bulk_options()? })
     }
 
     fn bulk_options(&mut self) -> Result<Vec<BulkOption>> {
-        if self.eat(Kw::With) { self.paren_list(Self::bulk_option) } else { Ok(Vec::new()) }
+        if self.eat(Kw::With) {
+            self.parens(|parser| parser.once_list(Self::bulk_option))
+        } else {
+            Ok(Vec::new())
+        }
     }
 
     pub(super) fn bulk_option(&mut self) -> Result<BulkOption> {

@@ -24,7 +24,9 @@ impl Parser<'_> {
                 targets.push(self.add_target()?);
             }
             // The grammar has commas between events; scripts in use have one before targets too.
-            self.eat_kind(TokenKind::Comma);
+            if self.eat_kind(TokenKind::Comma) && !self.at(Kw::Add) {
+                return Err(self.unexpected());
+            }
         }
         let options = self.session_options()?;
         let session = CreateEventSession { name, scope, events, targets, options };
@@ -203,7 +205,10 @@ impl Parser<'_> {
         let mut actions = Vec::new();
         while let Some(action) = self.alter_event_action()? {
             actions.push(action);
-            self.eat_kind(TokenKind::Comma);
+            let comma = self.eat_kind(TokenKind::Comma);
+            if comma && !matches!(self.keyword(), Kw::Add | Kw::Drop) {
+                return Err(self.unexpected());
+            }
         }
         let options = self.session_options()?;
         if actions.is_empty() && options.is_empty() {

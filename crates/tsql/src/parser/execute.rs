@@ -1,6 +1,6 @@
 //! Parses EXECUTE in all its forms, and ODBC's `{call ..}`.
 
-use types::Result;
+use types::{Msg, Result};
 
 use super::Parser;
 use crate::ast::{
@@ -41,6 +41,7 @@ impl Parser<'_> {
         let number = self.procedure_number()?;
         let arguments =
             if self.at_argument() { self.comma_list(Self::argument_of_exec)? } else { Vec::new() };
+        self.check_names(&arguments)?;
         let options = self.execute_options()?;
         let execute = Execute { return_status, procedure, number, arguments, options };
         Ok(StatementKind::Execute(Box::new(execute)))
@@ -69,6 +70,20 @@ impl Parser<'_> {
             _ if self.at_literal() || self.at(Kw::Default) => true,
             // A word is a string constant, unless it is a label.
             _ => self.at_ident() && self.kind_at(1) != TokenKind::Colon,
+        }
+    }
+
+    /// Refuses an argument without a name behind one with a name.
+    fn check_names(&self, arguments: &[Argument]) -> Result<()> {
+        let named = arguments.iter().position(|argument| argument.name.is_some());
+        let first = named.unwrap_or(arguments.len());
+        match arguments[first..].iter().position(|argument| argument.name.is_none()) {
+            None => Ok(()),
+            Some(behind) => {
+                let (at, number) = (&arguments[first + behind], first + behind + 1);
+                let number = i64::try_from(number).unwrap_or(i64::MAX);
+                Err(self.error_at(Msg::MustNameParameters(number), at.span.start))
+            }
         }
     }
 
@@ -112,9 +127,9 @@ impl Parser<'_> {
 
     fn execute_string(&mut self) -> Result<ExecuteString> {
         let (text, arguments) = self.parens(|parser| {
-            let mut text = vec![parser.primary()?];
+            let mut text = vec![parser.string_or_variable()?];
             while parser.eat_kind(TokenKind::Plus) {
-                text.push(parser.primary()?);
+                text.push(parser.string_or_variable()?);
             }
             let mut arguments = Vec::new();
             while parser.eat_kind(TokenKind::Comma) {
@@ -141,7 +156,7 @@ impl Parser<'_> {
             return Ok(Vec::new());
         }
         self.advance();
-        self.comma_list(Self::execute_option)
+        self.once_list(Self::execute_option)
     }
 
     fn execute_option(&mut self) -> Result<ExecuteOption> {
@@ -230,6 +245,7 @@ impl Parser<'_> {
                 }
                 parser.comma_list(Self::argument_of_exec)
             })?;
+            self.check_names(&arguments)?;
         }
         self.expect_kind(TokenKind::RightBrace)?;
         let execute =

@@ -119,9 +119,12 @@ impl Parser<'_> {
 
     /// Parses the postfix operators of a value, which bind tighter than any other.
     pub(super) fn postfix(&mut self, mut expr: Expr) -> Result<Expr> {
+        let mut collated = false;
         for _ in 0..POSTFIX_MAX {
             let start = expr.span.start;
-            let kind = if self.eat(Kw::Collate) {
+            let kind = if self.at(Kw::Collate) && !collated {
+                collated = true;
+                self.advance();
                 ExprKind::Collate { operand: Box::new(expr), collation: self.any_word()? }
             } else if self.eat_all(&[Kw::At, Kw::Time, Kw::Zone]) {
                 let zone = Box::new(self.nested(Self::primary)?);
@@ -223,6 +226,10 @@ impl Parser<'_> {
         match self.kind() {
             TokenKind::LeftParen => self.call_by_name(name),
             TokenKind::DoubleColon => self.static_method(name),
+            // `.c` and `t..c` leave out what a column is of.
+            _ if name.schema.is_none() && name.span.start < name.object.span.start => {
+                Err(self.error_at(types::Msg::NameMissing, name.span.start))
+            }
             _ => Ok(ExprKind::Column(Box::new(column_of(name)))),
         }
     }

@@ -1,12 +1,12 @@
 //! Parses FROM: tables, functions, derived tables, joins, PIVOT and UNPIVOT.
 
-use types::Result;
+use types::{Msg, Result};
 
 use super::Parser;
 use crate::ast::{
     BulkSource, Call, Expr, ExprKind, FunctionSource, Ident, Join, JoinHint, JoinKind, Literal,
-    Method, Pivot, SchemaColumn, SystemTime, TableAlias, TableRef, TableRefKind, TableSample,
-    TableSource, Unpivot, Variable,
+    Method, Pivot, SchemaColumn, SystemTime, TableAlias, TableHint, TableRef, TableRefKind,
+    TableSample, TableSource, Unpivot, Variable,
 };
 use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
@@ -145,18 +145,22 @@ impl Parser<'_> {
     fn paren_source(&mut self) -> Result<TableRefKind> {
         if self.at_paren_query() {
             let query = Box::new(self.paren_query()?);
-            return Ok(TableRefKind::Derived { query, alias: self.table_alias()? });
+            return Ok(TableRefKind::Derived { query, alias: self.needed_alias()? });
         }
         match self.keyword_at(1) {
             Kw::Values => {
                 let rows = self.parens(Self::values_rows)?;
-                Ok(TableRefKind::Values { rows, alias: self.table_alias()? })
+                Ok(TableRefKind::Values { rows, alias: self.needed_alias()? })
             }
             Kw::Insert | Kw::Update | Kw::Delete | Kw::Merge => {
                 let statement = Box::new(self.parens(Self::statement)?);
-                Ok(TableRefKind::Dml { statement, alias: self.table_alias()? })
+                Ok(TableRefKind::Dml { statement, alias: self.needed_alias()? })
             }
-            _ => Ok(self.parens(Self::table_ref)?.kind),
+            _ => match self.parens(Self::table_ref)?.kind {
+                joins @ TableRefKind::Joined { .. } => Ok(joins),
+                // `FROM (t)`: parentheses are for joins only.
+                _ => Err(self.unexpected_at(self.position - 1)),
+            },
         }
     }
 
@@ -183,7 +187,7 @@ impl Parser<'_> {
         let target = crate::ast::Expr { kind: ExprKind::Variable(variable), span };
         let name = self.ident()?;
         let call = Box::new(Method { target, name, arguments: self.arguments()? });
-        Ok(TableRefKind::Method { call, alias: self.table_alias()? })
+        Ok(TableRefKind::Method { call, alias: self.nodes_alias()? })
     }
 
     #[inline(never)]
@@ -207,7 +211,7 @@ impl Parser<'_> {
         if self.at_kind(TokenKind::LeftParen) && !self.at_old_hints() {
             if name.schema.is_some() && name.object.as_str() == "nodes" {
                 let call = Box::new(self.column_method(name)?);
-                return Ok(TableRefKind::Method { call, alias: self.table_alias()? });
+                return Ok(TableRefKind::Method { call, alias: self.nodes_alias()? });
             }
             self.position = name_at;
             return self.function_source();
@@ -216,19 +220,20 @@ impl Parser<'_> {
             return Err(self.not_supported("FOR PATH of graph tables", self.start()));
         }
         let system_time = self.system_time()?;
-        let mut hints =
-            if self.at_kind(TokenKind::LeftParen) { self.hint_list()? } else { Vec::new() };
-        hints.extend(self.optional_hints()?);
-        let mut sample = self.table_sample()?;
-        let alias = self.simple_alias()?;
-        if sample.is_none() {
-            sample = self.table_sample()?;
-        }
-        if self.at_old_hints() {
-            hints.extend(self.hint_list()?);
-        }
-        hints.extend(self.optional_hints()?);
+        let (alias, sample, hints) = self.behind_table()?;
         Ok(TableRefKind::Table(Box::new(TableSource { name, alias, hints, system_time, sample })))
+    }
+
+    /// Parses what may follow a table's name: `(hints) alias`, or `alias TABLESAMPLE .. hints`.
+    fn behind_table(&mut self) -> Result<(Option<Ident>, Option<TableSample>, Vec<TableHint>)> {
+        if self.at_kind(TokenKind::LeftParen) {
+            let hints = self.hint_list()?;
+            return Ok((self.simple_alias()?, None, hints));
+        }
+        let alias = self.simple_alias()?;
+        let sample = self.table_sample()?;
+        let hints = if self.at_old_hints() { self.hint_list()? } else { self.optional_hints()? };
+        Ok((alias, sample, hints))
     }
 
     /// Refuses functions of FROM whose arguments are no list of values.
@@ -258,6 +263,9 @@ impl Parser<'_> {
     #[inline(never)]
     fn function_source(&mut self) -> Result<TableRefKind> {
         let mut call = self.plain_call()?;
+        if let Some(star) = call.arguments.iter().find(|a| matches!(a.kind, ExprKind::Star)) {
+            return Err(self.error_at(Msg::SyntaxNear("*"), star.span.start));
+        }
         self.remote_table(&mut call)?;
         let has_schema = call
             .name
@@ -293,11 +301,8 @@ impl Parser<'_> {
         let (file, options) = self.parens(|parser| {
             parser.expect(Kw::Bulk)?;
             let file = parser.string()?;
-            let mut options = Vec::new();
-            while parser.eat_kind(TokenKind::Comma) {
-                options.push(parser.bulk_option()?);
-            }
-            Ok((file, options))
+            let more = parser.eat_kind(TokenKind::Comma);
+            Ok((file, if more { parser.once_list(Self::bulk_option)? } else { Vec::new() }))
         })?;
         let mut schema = Vec::new();
         if self.at(Kw::With) && self.kind_at(1) == TokenKind::LeftParen {
@@ -356,6 +361,22 @@ impl Parser<'_> {
     fn table_alias(&mut self) -> Result<Option<TableAlias>> {
         let Some(name) = self.simple_alias()? else { return Ok(None) };
         Ok(Some(TableAlias { name, columns: self.optional_paren_list(Self::ident)? }))
+    }
+
+    /// Parses `[AS] alias (column)` behind `nodes(..)`, whose column has no other name.
+    fn nodes_alias(&mut self) -> Result<Option<TableAlias>> {
+        match self.needed_alias()? {
+            Some(alias) if alias.columns.is_empty() => Err(self.unexpected()),
+            alias => Ok(alias),
+        }
+    }
+
+    /// Parses `[AS] alias [(columns)]` of a source that must have a name.
+    fn needed_alias(&mut self) -> Result<Option<TableAlias>> {
+        match self.table_alias()? {
+            None => Err(self.unexpected()),
+            alias => Ok(alias),
+        }
     }
 
     #[inline(never)]
@@ -424,7 +445,7 @@ impl Parser<'_> {
             parser.expect(Kw::In)?;
             Ok((aggregate, column, parser.paren_list(Self::ident)?))
         })?;
-        Ok(Pivot { source, aggregate, column, values, alias: self.table_alias()? })
+        Ok(Pivot { source, aggregate, column, values, alias: self.needed_alias()? })
     }
 
     #[inline(never)]
@@ -437,6 +458,6 @@ impl Parser<'_> {
             parser.expect(Kw::In)?;
             Ok((value, name, parser.paren_list(Self::column_ref)?))
         })?;
-        Ok(Unpivot { source, value, name, columns, alias: self.table_alias()? })
+        Ok(Unpivot { source, value, name, columns, alias: self.needed_alias()? })
     }
 }

@@ -110,7 +110,7 @@ impl Parser<'_> {
         self.expect(Kw::Index)?;
         let name = self.ident()?;
         self.expect(Kw::On)?;
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         let index = self.index_rest(InlineIndex {
             name,
             unique,
@@ -134,7 +134,7 @@ impl Parser<'_> {
         self.expect(Kw::Index)?;
         let index = if self.eat(Kw::All) { None } else { Some(self.ident()?) };
         self.expect(Kw::On)?;
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         let action = match self.keyword() {
             Kw::Rebuild => AlterIndexAction::Rebuild,
             Kw::Reorganize => AlterIndexAction::Reorganize,
@@ -165,10 +165,10 @@ impl Parser<'_> {
     /// Parses `index ON table [WITH (..)]` or `table.index`.
     fn dropped_index(&mut self) -> Result<(Ident, ObjectName, Vec<IndexOption>)> {
         let at = self.position;
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         if self.eat(Kw::On) {
             let Some(index) = name.as_simple().cloned() else { return Err(self.unexpected_at(at)) };
-            let table = self.object_name()?;
+            let table = self.local_name()?;
             return Ok((index, table, self.index_options()?));
         }
         let column = super::expr::column_of(name);
@@ -182,7 +182,7 @@ impl Parser<'_> {
         self.expect(Kw::Statistics)?;
         let name = self.ident()?;
         self.expect(Kw::On)?;
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         let columns = self.paren_list(Self::ident)?;
         let filter = if self.eat(Kw::Where) { Some(self.condition()?) } else { None };
         let options = self.statistics_options()?;
@@ -192,7 +192,7 @@ impl Parser<'_> {
 
     pub(super) fn update_statistics(&mut self) -> Result<StatementKind> {
         self.expect_all(&[Kw::Update, Kw::Statistics])?;
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         let names = if self.at_ident() {
             vec![self.ident()?]
         } else {

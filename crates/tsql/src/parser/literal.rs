@@ -4,7 +4,7 @@ use types::{Msg, Result};
 
 use super::Parser;
 use super::name::unquote;
-use crate::ast::{Literal, OdbcKind};
+use crate::ast::{Expr, ExprKind, Literal, OdbcKind};
 use crate::keyword::Keyword as Kw;
 use crate::lexer::{Token, TokenKind};
 
@@ -64,6 +64,35 @@ impl Parser<'_> {
             (Literal::Float(value), true) => Ok(Literal::Float(-value)),
             (Literal::Money(value), true) => Ok(Literal::Money(-value)),
             _ => Err(self.unexpected_at(sign)),
+        }
+    }
+
+    /// Parses a variable, or a constant that may be negative, where a statement takes no expression.
+    pub(super) fn constant_or_variable(&mut self) -> Result<Expr> {
+        let start = self.start();
+        let kind = match self.kind() {
+            TokenKind::Variable => ExprKind::Variable(self.variable()?),
+            TokenKind::Plus => return Err(self.unexpected()),
+            _ => ExprKind::Literal(self.signed_literal()?),
+        };
+        Ok(Expr { kind, span: self.span_from(start) })
+    }
+
+    /// Parses a variable, or an integer that may be negative.
+    pub(super) fn integer_or_variable(&mut self) -> Result<Expr> {
+        let sign = usize::from(self.at_kind(TokenKind::Minus));
+        match self.kind_at(sign) {
+            TokenKind::Integer => self.constant_or_variable(),
+            TokenKind::Variable if sign == 0 => self.constant_or_variable(),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// Parses a variable or a string.
+    pub(super) fn string_or_variable(&mut self) -> Result<Expr> {
+        match self.at_variable() || self.is_string(self.token()) {
+            true => self.constant_or_variable(),
+            false => Err(self.unexpected()),
         }
     }
 

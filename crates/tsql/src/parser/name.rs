@@ -137,6 +137,16 @@ impl Parser<'_> {
         Ok(ObjectName { object, schema, database, server, span: self.span_from(start) })
     }
 
+    /// Parses the name of an object of this server: one to three parts.
+    pub(super) fn local_name(&mut self) -> Result<ObjectName> {
+        let name = self.object_name()?;
+        if name.server.is_none() {
+            return Ok(name);
+        }
+        let text = &self.text[name.span.start as usize..name.span.end as usize];
+        Err(self.error_at(Msg::TooManyPrefixes("object", text, 2), name.span.start))
+    }
+
     /// Returns how many parts the next name has, if it has one or two and none is left out.
     pub(super) fn plain_parts(&self) -> Option<usize> {
         if !self.at_ident() {

@@ -1,6 +1,6 @@
 //! Parses options of DDL statements: `NAME = value`, in lists.
 
-use types::Result;
+use types::{Msg, Result};
 
 use super::Parser;
 use super::select::whole_number;
@@ -14,7 +14,32 @@ const UNITS: &[&str] = &[
     "DAYS", "WEEK", "WEEKS", "MONTH", "MONTHS", "YEAR", "YEARS",
 ];
 
+/// How many options of a list are looked at for a second one of the same name.
+const OPTIONS_SEEN_MAX: usize = 64;
+
 impl Parser<'_> {
+    /// Parses `option, option, ..`: each begins with its name and may be given once.
+    pub(super) fn once_list<T>(
+        &mut self,
+        mut option: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut places: Vec<usize> = Vec::new();
+        self.comma_list(|parser| {
+            let place = parser.position;
+            let name = parser.text_of(parser.token());
+            let is_same =
+                |&other: &usize| parser.text_of(parser.tokens[other]).eq_ignore_ascii_case(name);
+            if places.iter().any(is_same) {
+                let name = name.to_ascii_uppercase();
+                return Err(parser.error_at(Msg::OptionTwice(&name), parser.start()));
+            }
+            if places.len() < OPTIONS_SEEN_MAX {
+                places.push(place);
+            }
+            option(parser)
+        })
+    }
+
     /// Parses `NAME [= value]`, `NAME (list)`.
     pub(super) fn named_option(&mut self) -> Result<NamedOption> {
         let start = self.start();

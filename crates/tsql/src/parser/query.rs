@@ -15,6 +15,7 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn select_statement(&mut self, with: Option<With>) -> Result<SelectStatement> {
         let mut query = self.query_expression()?;
+        self.refuse_ordered(&query.body)?;
         let options = self.options()?;
         // `OPTION (..) FOR XML ..` is accepted as well as the documented order.
         if !options.is_empty() && query.for_clause.is_none() {
@@ -114,6 +115,32 @@ impl Parser<'_> {
         Ok(QueryBody::SetOperation { first: Box::new(first), rest })
     }
 
+    /// Refuses `(SELECT .. ORDER BY ..)` as a statement, as the source of INSERT, and as an operand
+    /// of a set operation there. In a subquery such parentheses are accepted.
+    pub(super) fn refuse_ordered(&self, body: &QueryBody) -> Result<()> {
+        let query = match body {
+            QueryBody::Select(_) => return Ok(()),
+            QueryBody::SetOperation { first, rest } => {
+                self.refuse_ordered(first)?;
+                return rest.iter().try_for_each(|(_, operand)| self.refuse_ordered(operand));
+            }
+            QueryBody::Parenthesized(query) => query,
+        };
+        let clause = match (query.order_by.first(), &query.for_clause) {
+            (Some(first), _) => self.before(first.expr.span.start, Kw::Order),
+            (None, Some(_)) => self.before(query.span.end, Kw::For),
+            (None, None) => return self.refuse_ordered(&query.body),
+        };
+        Err(self.unexpected_at(clause))
+    }
+
+    /// Returns the position of the last such word before `offset`.
+    pub(super) fn before(&self, offset: u32, word: Kw) -> usize {
+        let behind = self.tokens.partition_point(|token| token.start < offset);
+        let is_word = |token: &crate::lexer::Token| token.keyword == word;
+        self.tokens[..behind].iter().rposition(is_word).unwrap_or(self.position)
+    }
+
     fn query_term(&mut self) -> Result<QueryBody> {
         if self.at_kind(TokenKind::LeftParen) {
             let query = self.paren_query()?;
@@ -188,7 +215,14 @@ impl Parser<'_> {
         };
         let mut directives = Vec::new();
         while mode != ForMode::Browse && self.eat_kind(TokenKind::Comma) {
-            directives.push(self.for_directive(&mode)?);
+            let at = self.position;
+            let directive = self.for_directive(&mode)?;
+            let is_same =
+                |other| std::mem::discriminant(other) == std::mem::discriminant(&directive);
+            if directives.iter().any(is_same) {
+                return Err(self.unexpected_at(at));
+            }
+            directives.push(directive);
         }
         Ok(Some(ForClause { mode, directives, span: self.span_from(start) }))
     }

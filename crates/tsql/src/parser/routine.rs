@@ -19,11 +19,11 @@ impl Parser<'_> {
     ) -> Result<StatementKind> {
         self.must_be_first(start, "CREATE/ALTER PROCEDURE")?;
         self.advance();
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         let number = self.procedure_number()?;
         let parameters = self.procedure_parameters()?;
         let options =
-            if self.eat(Kw::With) { self.comma_list(Self::routine_option)? } else { Vec::new() };
+            if self.eat(Kw::With) { self.once_list(Self::routine_option)? } else { Vec::new() };
         let for_replication = self.eat_all(&[Kw::For, Kw::Replication]);
         self.expect(Kw::As)?;
         self.native = options.contains(&RoutineOption::NativeCompilation);
@@ -70,8 +70,8 @@ impl Parser<'_> {
         let (mut output, mut readonly) = (false, false);
         loop {
             match self.keyword() {
-                Kw::Output | Kw::Out => output = true,
-                Kw::Readonly => readonly = true,
+                Kw::Output | Kw::Out if !output => output = true,
+                Kw::Readonly if !readonly => readonly = true,
                 _ => break,
             }
             self.advance();
@@ -152,7 +152,7 @@ impl Parser<'_> {
     ) -> Result<StatementKind> {
         self.must_be_first(start, "CREATE FUNCTION")?;
         self.advance();
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         let parameters = self.parens(|parser| {
             if parser.at_kind(TokenKind::RightParen) {
                 return Ok(Vec::new());
@@ -224,7 +224,7 @@ impl Parser<'_> {
     /// Parses WITH and AS, starting behind RETURNS.
     fn function_options(&mut self) -> Result<Vec<RoutineOption>> {
         let options =
-            if self.eat(Kw::With) { self.comma_list(Self::routine_option)? } else { Vec::new() };
+            if self.eat(Kw::With) { self.once_list(Self::routine_option)? } else { Vec::new() };
         self.eat(Kw::As);
         Ok(options)
     }
@@ -236,11 +236,11 @@ impl Parser<'_> {
     pub(super) fn create_trigger(&mut self, mode: CreateMode, start: u32) -> Result<StatementKind> {
         self.must_be_first(start, "CREATE TRIGGER")?;
         self.advance();
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         self.expect(Kw::On)?;
         let target = self.trigger_target()?;
         let options =
-            if self.eat(Kw::With) { self.comma_list(Self::routine_option)? } else { Vec::new() };
+            if self.eat(Kw::With) { self.once_list(Self::routine_option)? } else { Vec::new() };
         let timing = if self.eat_all(&[Kw::Instead, Kw::Of]) {
             TriggerTiming::InsteadOf
         } else {
@@ -276,14 +276,13 @@ impl Parser<'_> {
         if matches!(self.keyword(), Kw::Database | Kw::All) {
             return self.ddl_trigger_target();
         }
-        Ok(TriggerTarget::Table(self.object_name()?))
+        Ok(TriggerTarget::Table(self.local_name()?))
     }
 
     pub(super) fn enable_trigger(&mut self) -> Result<StatementKind> {
         let enable = self.at(Kw::Enable);
         self.position += 2;
-        let names =
-            if self.eat(Kw::All) { Vec::new() } else { self.comma_list(Self::object_name)? };
+        let names = if self.eat(Kw::All) { Vec::new() } else { self.comma_list(Self::local_name)? };
         self.expect(Kw::On)?;
         let target = self.trigger_target()?;
         let trigger = EnableTrigger { enable, names, target };

@@ -39,7 +39,7 @@ impl Parser<'_> {
             }
             PrincipalKind::ApplicationRole => {
                 self.expect(Kw::With)?;
-                PrincipalAction::Alter(self.comma_list(Self::named_option)?)
+                PrincipalAction::Alter(self.once_list(Self::named_option)?)
             }
             PrincipalKind::User => self.create_user()?,
             PrincipalKind::Login => self.create_login()?,
@@ -69,29 +69,40 @@ impl Parser<'_> {
             UserSource::Same
         };
         let options =
-            if self.eat(Kw::With) { self.comma_list(Self::named_option)? } else { Vec::new() };
+            if self.eat(Kw::With) { self.once_list(Self::named_option)? } else { Vec::new() };
         Ok(PrincipalAction::CreateUser { source, options })
     }
 
     /// Parses WINDOWS, EXTERNAL PROVIDER, CERTIFICATE c, ASYMMETRIC KEY k.
     fn origin(&mut self) -> Result<Box<str>> {
-        let mut words = self.any_word()?.to_ascii_uppercase();
-        while self.at_kind(TokenKind::Word) && !self.keyword().is_reserved() || self.at(Kw::Key) {
-            words.push(' ');
-            words.push_str(&self.any_word()?.to_ascii_uppercase());
-        }
-        Ok(words.into())
+        const ORIGINS: [(&[&str], bool); 4] = [
+            (&["WINDOWS"], false),
+            (&["EXTERNAL", "PROVIDER"], false),
+            (&["CERTIFICATE"], true),
+            (&["ASYMMETRIC", "KEY"], true),
+        ];
+        let at = |(words, _): &&(&[&str], bool)| {
+            words.iter().enumerate().all(|(ahead, word)| self.is_word(self.token_at(ahead), word))
+        };
+        let Some((words, named)) = ORIGINS.iter().find(at) else { return Err(self.unexpected()) };
+        self.position += words.len();
+        let name = if *named { Some(self.ident()?) } else { None };
+        let origin = words.join(" ");
+        Ok(match name {
+            Some(name) => format!("{origin} {}", name.to_ascii_uppercase()).into(),
+            None => origin.into(),
+        })
     }
 
     fn create_login(&mut self) -> Result<PrincipalAction> {
         if self.eat(Kw::From) {
             let from = Some(self.origin()?);
             let options =
-                if self.eat(Kw::With) { self.comma_list(Self::login_option)? } else { Vec::new() };
+                if self.eat(Kw::With) { self.once_list(Self::login_option)? } else { Vec::new() };
             return Ok(PrincipalAction::CreateLogin { from, options });
         }
         self.expect(Kw::With)?;
-        let options = self.comma_list(Self::login_option)?;
+        let options = self.once_list(Self::login_option)?;
         Ok(PrincipalAction::CreateLogin { from: None, options })
     }
 
@@ -153,11 +164,11 @@ impl Parser<'_> {
             }
             (Kw::With, _) if kind == PrincipalKind::Login => {
                 self.advance();
-                PrincipalAction::AlterLogin(self.comma_list(Self::login_option)?)
+                PrincipalAction::AlterLogin(self.once_list(Self::login_option)?)
             }
             _ => {
                 self.expect(Kw::With)?;
-                PrincipalAction::Alter(self.comma_list(Self::named_option)?)
+                PrincipalAction::Alter(self.once_list(Self::named_option)?)
             }
         };
         let statement = PrincipalStatement { kind, name, action };

@@ -63,7 +63,7 @@ impl Parser<'_> {
     }
 
     fn select_into(&mut self) -> Result<Into> {
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         let filegroup = if self.eat(Kw::On) { Some(self.filegroup()?) } else { None };
         Ok(Into { table, filegroup })
     }

@@ -52,7 +52,7 @@ impl Parser<'_> {
             }
             Kw::IdentityInsert => {
                 self.advance();
-                let table = self.object_name()?;
+                let table = self.local_name()?;
                 Ok(SetOption::IdentityInsert { table, on: self.on_off()? })
             }
             Kw::Statistics => {
@@ -77,12 +77,12 @@ impl Parser<'_> {
             }
             Kw::Errlvl => {
                 self.advance();
-                Ok(SetOption::ErrorLevel(self.expr()?))
+                Ok(SetOption::ErrorLevel(self.integer_or_variable()?))
             }
             word => match value_option(word) {
                 Some(option) => {
                     self.advance();
-                    Ok(SetOption::Value(option, self.set_value()?))
+                    Ok(SetOption::Value(option, self.set_value(option)?))
                 }
                 None => self.set_switches(),
             },
@@ -106,9 +106,14 @@ impl Parser<'_> {
         Ok(SetOption::Switch { options, on: self.on_off()? })
     }
 
-    /// Parses an option's value; a word that is not reserved is a value as well.
-    fn set_value(&mut self) -> Result<crate::ast::Expr> {
-        if self.at_ident() { self.word_or_expr() } else { self.expr() }
+    /// Parses an option's value, which is no expression: a variable, a constant or a word.
+    fn set_value(&mut self, option: ValueOption) -> Result<crate::ast::Expr> {
+        match option {
+            ValueOption::RowCount if self.at_kind(TokenKind::Minus) => Err(self.unexpected()),
+            ValueOption::RowCount | ValueOption::TextSize => self.integer_or_variable(),
+            _ if self.at_ident() => self.word_or_expr(),
+            _ => self.constant_or_variable(),
+        }
     }
 
     fn statistics_option(&mut self) -> Result<StatisticsOption> {
@@ -128,7 +133,7 @@ impl Parser<'_> {
             Kw::Low => DeadlockPriority::Low,
             Kw::Normal => DeadlockPriority::Normal,
             Kw::High => DeadlockPriority::High,
-            _ => return Ok(DeadlockPriority::Value(self.expr()?)),
+            _ => return Ok(DeadlockPriority::Value(self.constant_or_variable()?)),
         };
         self.advance();
         Ok(priority)
@@ -195,7 +200,11 @@ impl Parser<'_> {
         if self.at_all(&[Kw::Query, Kw::Notification]) || self.at_all(&[Kw::Stats, Kw::Job]) {
             return self.unsupported_here(self.tokens[self.position - 1].start);
         }
-        let target = self.expr()?;
+        let target = match self.is_string(self.token()) {
+            true => self.string_or_variable()?,
+            false if self.at_variable() => return Err(self.unexpected()),
+            false => self.integer_or_variable()?,
+        };
         let status_only = self.eat_all(&[Kw::With, Kw::Statusonly]);
         Ok(StatementKind::Kill(Box::new(Kill { target, status_only })))
     }

@@ -1,6 +1,6 @@
 //! Parses CREATE TABLE: columns, constraints, inline indexes, options.
 
-use types::Result;
+use types::{Msg, Result};
 
 use super::Parser;
 use crate::ast::{
@@ -14,7 +14,7 @@ use crate::lexer::TokenKind;
 impl Parser<'_> {
     pub(super) fn create_table(&mut self) -> Result<StatementKind> {
         self.expect(Kw::Table)?;
-        let name = self.object_name()?;
+        let name = self.local_name()?;
         let as_kind = if self.eat(Kw::As) {
             Some(self.any_word()?.to_ascii_uppercase().into())
         } else {
@@ -38,7 +38,7 @@ impl Parser<'_> {
     /// Parses `(element, ..)`; a comma behind the last one is accepted.
     pub(super) fn table_elements(&mut self) -> Result<Vec<TableElement>> {
         self.parens(|parser| {
-            let mut elements = vec![parser.table_element()?];
+            let mut elements = vec![parser.new_table_element()?];
             loop {
                 let comma = parser.eat_kind(TokenKind::Comma);
                 if parser.at_kind(TokenKind::RightParen) {
@@ -48,9 +48,24 @@ impl Parser<'_> {
                 if !comma && !parser.at_constraint() {
                     return Err(parser.unexpected());
                 }
-                elements.push(parser.table_element()?);
+                elements.push(parser.new_table_element()?);
             }
         })
+    }
+
+    /// Parses an element of a new table, whose defaults are in its columns.
+    fn new_table_element(&mut self) -> Result<TableElement> {
+        let start = self.start();
+        let element = self.table_element()?;
+        match &element {
+            TableElement::Constraint(constraint) => match constraint.kind {
+                ConstraintKind::Default { .. } => {
+                    Err(self.error_at(Msg::ConstraintSyntax("TABLE"), start))
+                }
+                _ => Ok(element),
+            },
+            _ => Ok(element),
+        }
     }
 
     fn at_constraint(&self) -> bool {
@@ -62,7 +77,11 @@ impl Parser<'_> {
 
     pub(super) fn table_element(&mut self) -> Result<TableElement> {
         if self.at_constraint() || self.at(Kw::Default) {
-            return Ok(TableElement::Constraint(Box::new(self.constraint()?)));
+            let constraint = self.constraint()?;
+            if matches!(constraint.kind, ConstraintKind::Default { column: None, .. }) {
+                return Err(self.unexpected());
+            }
+            return Ok(TableElement::Constraint(Box::new(constraint)));
         }
         if self.at(Kw::Index) {
             return Ok(TableElement::Index(Box::new(self.inline_index()?)));
@@ -83,8 +102,21 @@ impl Parser<'_> {
         let name = self.ident()?;
         let kind = self.column_kind(&name)?;
         let mut options = Vec::new();
+        let mut at = self.position;
         while let Some(option) = self.column_option()? {
+            if is_once(&option) && options.contains(&option) {
+                return Err(self.unexpected_at(at));
+            }
+            let is_identity = |option: &ColumnOption| matches!(option, ColumnOption::Identity(_));
+            let needs_identity = option == ColumnOption::NotForReplication;
+            if needs_identity && !options.iter().any(is_identity) {
+                return Err(self.unexpected_at(at + 1));
+            }
+            if is_identity(&option) && matches!(kind, ColumnKind::Computed { .. }) {
+                return Err(self.unexpected_at(at));
+            }
             options.push(option);
+            at = self.position;
         }
         Ok(ColumnDefinition { name, kind, options, span: self.span_from(start) })
     }
@@ -112,7 +144,11 @@ impl Parser<'_> {
         let option = match (self.keyword(), self.keyword_at(1)) {
             (Kw::Collate, _) => {
                 self.advance();
-                ColumnOption::Collate(self.any_word()?)
+                let collation = self.any_word()?;
+                if self.at(Kw::Collate) {
+                    return Err(self.unexpected());
+                }
+                ColumnOption::Collate(collation)
             }
             (Kw::Null, _) => {
                 self.advance();
@@ -128,16 +164,37 @@ impl Parser<'_> {
                 ColumnOption::NotForReplication
             }
             (Kw::Identity, _) => self.identity()?,
-            (Kw::Index, _) => ColumnOption::Index(Box::new(self.inline_index()?)),
+            (Kw::Index, _) => {
+                let index = self.inline_index()?;
+                // A columnstore is an index of the table.
+                let columnstore = self.before(index.span.end, Kw::Columnstore);
+                if self.tokens[columnstore].start >= index.span.start && columnstore < self.position
+                {
+                    return Err(self.unexpected_at(columnstore));
+                }
+                ColumnOption::Index(Box::new(index))
+            }
             (Kw::Generated, _) => self.generated()?,
             (Kw::Masked, _) => self.masked()?,
             (Kw::Default | Kw::References, _) => {
-                ColumnOption::Constraint(Box::new(self.constraint()?))
+                ColumnOption::Constraint(Box::new(self.column_constraint()?))
             }
             (_, Kw::With) if self.is_word(self.token(), "ENCRYPTED") => {
                 return Err(self.not_supported("ENCRYPTED WITH", self.start()));
             }
-            _ if self.at_constraint() => ColumnOption::Constraint(Box::new(self.constraint()?)),
+            // `CONSTRAINT name NOT NULL`: SQL Server forgets the name.
+            (Kw::Constraint, _) if matches!(self.keyword_at(2), Kw::Null | Kw::Not) => {
+                self.advance();
+                self.ident()?;
+                if self.eat(Kw::Null) {
+                    return Ok(Some(ColumnOption::Null));
+                }
+                self.expect_all(&[Kw::Not, Kw::Null])?;
+                ColumnOption::NotNull
+            }
+            _ if self.at_constraint() => {
+                ColumnOption::Constraint(Box::new(self.column_constraint()?))
+            }
             (word, _) => {
                 let Some(option) = plain_column_option(word) else { return Ok(None) };
                 self.advance();
@@ -184,6 +241,17 @@ impl Parser<'_> {
         })
     }
 
+    /// Parses a constraint of a column, whose default is for no other.
+    fn column_constraint(&mut self) -> Result<Constraint> {
+        let constraint = self.constraint()?;
+        match &constraint.kind {
+            ConstraintKind::Default { column: Some(column), .. } => {
+                Err(self.unexpected_at(self.before(column.span.start, Kw::For)))
+            }
+            _ => Ok(constraint),
+        }
+    }
+
     /// Parses a constraint of a column or a table.
     pub(super) fn constraint(&mut self) -> Result<Constraint> {
         let start = self.start();
@@ -224,13 +292,13 @@ impl Parser<'_> {
             columns = self.optional_paren_list(Self::ident)?;
         }
         self.expect(Kw::References)?;
-        let table = self.object_name()?;
+        let table = self.local_name()?;
         let referenced = self.optional_paren_list(Self::ident)?;
         let (mut on_delete, mut on_update) = (None, None);
         loop {
-            if self.eat_all(&[Kw::On, Kw::Delete]) {
+            if on_delete.is_none() && self.eat_all(&[Kw::On, Kw::Delete]) {
                 on_delete = Some(self.referential_action()?);
-            } else if self.eat_all(&[Kw::On, Kw::Update]) {
+            } else if on_update.is_none() && self.eat_all(&[Kw::On, Kw::Update]) {
                 on_update = Some(self.referential_action()?);
             } else {
                 break;
@@ -298,14 +366,25 @@ impl Parser<'_> {
                 self.advance();
                 let name = self.filegroup()?;
                 storage.on = Some((name, self.optional_paren_list(Self::ident)?));
-            } else if self.eat(Kw::TextimageOn) {
+            } else if self.at(Kw::TextimageOn) {
+                self.placed_once("TEXTIMAGE_ON", storage.textimage_on.is_some())?;
                 storage.textimage_on = Some(self.filegroup()?);
-            } else if self.eat(Kw::FilestreamOn) {
+            } else if self.at(Kw::FilestreamOn) {
+                self.placed_once("FILESTREAM_ON", storage.filestream_on.is_some())?;
                 storage.filestream_on = Some(self.filegroup()?);
             } else {
                 return Ok(storage);
             }
         }
+    }
+
+    /// Takes the word of a placement option; refuses a second one.
+    fn placed_once(&mut self, option: &str, again: bool) -> Result<()> {
+        if again {
+            return Err(self.error_at(Msg::PlacementTwice(option), self.start()));
+        }
+        self.advance();
+        Ok(())
     }
 
     /// Parses a filegroup's name. PRIMARY and DEFAULT need no quotes, and a string is a name.
@@ -349,6 +428,12 @@ impl Parser<'_> {
             _ => Ok(TableOption::Other(option)),
         }
     }
+}
+
+/// Returns whether the grammar has one place for an option. SQL Server counts others later, and
+/// names the column.
+fn is_once(option: &ColumnOption) -> bool {
+    matches!(option, ColumnOption::Sparse | ColumnOption::FileStream | ColumnOption::Hidden)
 }
 
 fn plain_column_option(word: Kw) -> Option<ColumnOption> {

@@ -27,7 +27,6 @@ fn deep_nesting_is_191() {
         format!("{}SELECT 1{}", "BEGIN ".repeat(MANY), " END".repeat(MANY)),
         format!("{}SELECT 1", "IF 1 = 1 ".repeat(MANY)),
         format!("{}SELECT 1", "WHILE 1 = 1 ".repeat(MANY)),
-        format!("SELECT a{}", " COLLATE x".repeat(MANY)),
         format!("SELECT @a{}", ".f()".repeat(MANY)),
         format!("SELECT a{}", " AT TIME ZONE 'x'".repeat(MANY)),
         format!("SELECT * FROM t {} {}", "JOIN t ".repeat(MANY), "ON 1 = 1 ".repeat(MANY)),

@@ -57,6 +57,7 @@ macro_rules! with_messages_from_8000 {
             AmbiguousTable(name: &'a str) = 8154, 15, "The table '{name}' is ambiguous.";
             NoColumnName(number: i64, of: &'a str) = 8155, 16, "No column name was specified for column {number} of '{of}'.";
             ColumnTwice(column: &'a str, of: &'a str) = 8156, 16, "The column '{column}' was specified multiple times for '{of}'.";
+            ComputedConstraint = 8183, 16, "Only UNIQUE or PRIMARY KEY constraints can be created on computed columns, while CHECK, FOREIGN KEY, and NOT NULL constraints require that computed columns be persisted.";
             MoreColumnsThanList(name: &'a str) = 8158, 16, "'{name}' has more columns than were specified in the column list.";
             FewerColumnsThanList(name: &'a str) = 8159, 16, "'{name}' has fewer columns than were specified in the column list.";
             GroupingWithoutGroupBy = 8160, 15, "A GROUPING or GROUPING_ID function can only be specified when there is a GROUP BY clause.";
@@ -155,7 +156,8 @@ macro_rules! with_messages_from_8000 {
             MustHaveOver(name: &'a str) = 10753, 15, "The function '{name}' must have an OVER clause.";
             NeedsWithinGroup(name: &'a str) = 10754, 15, "The function '{name}' must have a WITHIN GROUP clause.";
             FrameNeedsOrderBy = 10756, 15, "Window frame with ROWS or RANGE must have an ORDER BY clause.";
-            NoOrderByInOver(name: &'a str) = 10757, 15, "The function '{name}' may not have ORDER BY in OVER clause.";
+            NoWithinGroup(name: &'a str) = 10757, 15, "The function '{name}' may not have a WITHIN GROUP clause.";
+            NoOrderByInOver(name: &'a str) = 10758, 15, "The function '{name}' may not have ORDER BY in OVER clause.";
             DistinctOver = 10759, 15, "Use of DISTINCT is not allowed with the OVER clause.";
             NativeBodyNotAtomic = 10783, 15, "The body of a natively compiled module must be an ATOMIC block.";
             AtomicNeedsOption(option: &'a str) = 10784, 15, "The WITH clause of BEGIN ATOMIC statement must specify a value for the option '{option}'.";
@@ -196,6 +198,7 @@ macro_rules! with_messages_from_8000 {
             SequenceType(name: &'a str) = 11702, 16, "The sequence object '{name}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, or any user-defined data type that is based on one of the above integer data types.";
             SequenceStart(name: &'a str) = 11703, 16, "The start value for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
             SequenceBounds(name: &'a str) = 11705, 16, "The minimum value for sequence object '{name}' must be less than its maximum value.";
+            SequenceArgumentTwice(argument: &'a str) = 11712, 15, "Argument '{argument}' can not be specified more than once.";
             NextValuePartition = 11716, 15, "NEXT VALUE FOR function does not support the PARTITION BY clause.";
             NextValueOverPlace = 11717, 15, "NEXT VALUE FOR function does not support the OVER clause in default constraints, UPDATE statements, or MERGE statements.";
             NextValueEmptyOver = 11718, 15, "NEXT VALUE FOR function does not support an empty OVER clause.";

@@ -1,6 +1,5 @@
 //! Prints control of flow, EXECUTE, transactions, cursors, SET.
 
-use super::expr::Value;
 use super::{List, Listed, Parens, Print, Some_, on_off, put, quote, when};
 use tsql::ast::*;
 
@@ -384,7 +383,7 @@ impl Print for Fetch {
             FetchDirection::First => put!(out, "FIRST"),
             FetchDirection::Last => put!(out, "LAST"),
             FetchDirection::Absolute(row) => put!(out, "ABSOLUTE", row),
-            FetchDirection::Relative(row) => put!(out, "RELATIVE", Value(row)),
+            FetchDirection::Relative(row) => put!(out, "RELATIVE", row),
         }
         put!(out, "FROM", cursor, Listed("INTO", into));
     }

@@ -44,6 +44,7 @@ with_messages_from_8000! {
     OrderByNotInDistinct = 145, 15, "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.";
     AggregateInWhere = 147, 15, "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.";
     WaitForSyntax(text: &'a str) = 148, 15, "Incorrect time syntax in time string '{text}' used with WAITFOR.";
+    PlacementTwice(option: &'a str) = 152, 15, "The same large data placement option \"{option}\" has been specified twice.";
     InvalidOptionUsage(option: &'a str, statement: &'a str) = 153, 15, "Invalid usage of the option {option} in the {statement} statement.";
     NotAllowedIn(what: &'a str, place: &'a str) = 154, 15, "{what} is not allowed in {place}.";
     UnrecognizedOption(name: &'a str, kind: &'a str) = 155, 15, "'{name}' is not a recognized {kind} option.";
@@ -238,7 +239,7 @@ with_messages_from_8000! {
     TriggerActionTwice(action: &'a str) = 1034, 15, "Syntax error: Duplicate specification of the action \"{action}\" in the trigger declaration.";
     SyntaxExpected(token: &'a str, expected: &'a str) = 1035, 15, "Incorrect syntax near '{token}', expected '{expected}'.";
     NameMissing = 1038, 15, "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change the alias to a valid name.";
-    OptionTwice(option: &'a str) = 1039, 15, "Option '{option}' is specified more than once.";
+    OptionTwice(option: &'a str) = 1039, 16, "Option '{option}' is specified more than once.";
     ConflictingHints(kind: &'a str) = 1042, 15, "Conflicting {kind} optimizer hints specified.";
     SubqueryNotAllowed = 1046, 15, "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
     ConflictingLockHints = 1047, 15, "Conflicting locking hints specified.";
