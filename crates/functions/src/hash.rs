@@ -56,7 +56,7 @@ fn eval_hash(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<V
     if values[0].string_bytes().is_some_and(|name| name.len() > ALGORITHM_BYTES_MAX) {
         return Ok(Value::Null);
     }
-    let algorithm = text(call, values, 0).unwrap_or_default();
+    let algorithm = text(call, values, 0)?.unwrap_or_default();
     let input = values[1].string_bytes().unwrap_or_default();
     // The label costs two stores; the fastest hash takes a hundred nanoseconds.
     let _label = sos::ledger::labelled(sos::ledger::Label::Hash);

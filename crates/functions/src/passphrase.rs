@@ -56,16 +56,20 @@ fn bind(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::VarBinary(Length::Limited(8_000))))
 }
 
+/// A key, and an authenticator.
+type Secrets<'v> = ([u8; 32], Option<&'v [u8]>);
+
 /// Returns the key, and the authenticator if one is requested; `None` if one of them is NULL.
-fn secrets<'v>(call: &Call<'_>, values: &'v [Value]) -> Option<([u8; 32], Option<&'v [u8]>)> {
-    let passphrase = text(call, values, 0)?;
+fn secrets<'v>(call: &Call<'_>, values: &'v [Value]) -> Result<Option<Secrets<'v>>> {
+    let Some(passphrase) = text(call, values, 0)? else { return Ok(None) };
     let units = plan::long::nvarchar(&passphrase);
     let key = crate::sha256(units.string_bytes().unwrap_or_default());
     let adds = values.get(2).is_some() && whole(values, 2).unwrap_or(0) != 0;
-    match adds {
-        false => Some((key, None)),
-        true => Some((key, Some(values.get(3)?.string_bytes()?))),
+    if !adds {
+        return Ok(Some((key, None)));
     }
+    let authenticator = values.get(3).and_then(Value::string_bytes);
+    Ok(authenticator.map(|authenticator| (key, Some(authenticator))))
 }
 
 fn hash(clear: &[u8], authenticator: Option<&[u8]>) -> Vec<u8> {
@@ -77,7 +81,7 @@ fn hash(clear: &[u8], authenticator: Option<&[u8]>) -> Vec<u8> {
 
 /// NULL for NULLs, and for a text whose ciphertext would exceed 8,000 bytes.
 fn encrypt(call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some((key, authenticator)) = secrets(call, values) else { return Ok(Value::Null) };
+    let Some((key, authenticator)) = secrets(call, values)? else { return Ok(Value::Null) };
     let Some(clear) = values[1].string_bytes() else { return Ok(Value::Null) };
     let hash = hash(clear, authenticator);
     let (Ok(hashed), Ok(length)) = (u16::try_from(hash.len()), u16::try_from(clear.len())) else {
@@ -91,7 +95,7 @@ fn encrypt(call: &Call<'_>, values: &[Value]) -> Result<Value> {
 }
 
 fn decrypt(call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some((key, authenticator)) = secrets(call, values) else { return Ok(Value::Null) };
+    let Some((key, authenticator)) = secrets(call, values)? else { return Ok(Value::Null) };
     let Some(cipher) = values[1].string_bytes() else { return Ok(Value::Null) };
     if cipher.starts_with(&VERSION_OF_DES) {
         let what = "DECRYPTBYPASSPHRASE of a value of SQL Server 2016 or earlier (Triple DES)";

@@ -7,7 +7,7 @@ use types::{Bytes, Collation, Result, Value};
 use plan::long;
 
 /// What code without schedulers calls in the middle of long work.
-pub(crate) const PAUSE: Pause = Pause(Some(sos::sched::yield_if_quantum_due));
+pub(crate) const PAUSE: Pause = long::PAUSE;
 
 pub(crate) use plan::long::pause;
 

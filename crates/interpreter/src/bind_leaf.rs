@@ -15,6 +15,7 @@ use ::plan::program::{Leaf, LeafAst};
 use ::plan::statement::Bound;
 use ::plan::watch::{self, Found, Watch};
 use ::session::class::ErrorClass;
+use ::plan::stop::INTERNAL;
 use ::session::instance::{MetadataCache, SessionCounter};
 
 impl Runner<'_> {
@@ -115,6 +116,9 @@ impl Runner<'_> {
     /// Converts an error of binding. Unresolved names end the scope: the TRY block around the
     /// statement does not catch them.
     fn unbound(&self, error: types::Error) -> Stop {
+        if error.number == INTERNAL {
+            return error.into();
+        }
         match ErrorClass::of(&error) {
             ErrorClass::Scope if error.line != 0 => {
                 Stop::Unbound(error.in_procedure(self.procedure))

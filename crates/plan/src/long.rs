@@ -2,6 +2,7 @@
 //! because growing a `Vec` cannot be refused.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use crate::stop::cancelled;
 use sos::memory;
@@ -10,7 +11,7 @@ use sos::sched::{check_quantum_soon, yield_if_quantum_due};
 
 use types::compare::{Truth, order_watched};
 use types::comparison::{self, CompareOp};
-use types::convert::{Pause, Watched};
+use types::convert::{Lent, Pause, Watched};
 use types::key::{self, Direction, KeyPart};
 use types::text::PIECE_BYTES;
 use types::{Bytes, Collation, DataType, Error, Msg, Result, Value};
@@ -40,7 +41,8 @@ pub enum Takes {
     Converted = 6,
 }
 
-/// Requests the memory of an operation whose result has this type.
+/// Requests the memory of an operation whose result has this type. What returns a short one works on its operands in
+/// place, or asks when it decodes one: see [`text`].
 ///
 /// # Errors
 /// As [`ask`].
@@ -86,7 +88,7 @@ pub fn push<T>(list: &mut Vec<T>, item: T) -> Result<()> {
 }
 
 /// What code without schedulers calls after a piece of a long value.
-pub const PAUSE: Pause = Pause(Some(pause));
+pub const PAUSE: Pause = Pause(Some(Lent { pause, ask, join }));
 
 /// Yields if the quantum is over. For work of a piece, which takes longer than some rows do.
 pub fn pause() {
@@ -96,9 +98,7 @@ pub fn pause() {
 
 /// Concatenates long parts. Other requests run between two pieces.
 pub fn join(parts: &[&[u8]]) -> Bytes {
-    let total = parts.iter().map(|part| part.len()).sum();
-    let pieces = parts.iter().flat_map(|part| part.chunks(PIECE_BYTES));
-    Bytes::from_shared(memory::joined(total, pieces, pause))
+    Bytes::from_shared(shared(parts))
 }
 
 /// Concatenates two long values of a type without a limit; `None` if they are something else.
@@ -112,22 +112,47 @@ pub fn join_values(left: &Value, right: &Value, result: &DataType) -> Option<Val
     (is_long && is_copied).then(|| left.with_bytes(join(&parts)))
 }
 
-/// Returns the text of a string value, `None` for any other. Other requests run while a long one is decoded.
-pub fn text(value: &Value, collation: Collation) -> Option<String> {
+/// Returns the text of a string value, `None` for any other. Requests the memory of a long one; other requests run
+/// while it is decoded.
+///
+/// # Errors
+/// As [`ask`].
+pub fn text(value: &Value, collation: Collation) -> Result<Option<String>> {
     value.as_text_pausing(collation, PAUSE)
 }
 
 /// Makes an `nvarchar` value. Other requests run while a long one is encoded.
 pub fn nvarchar(text: &str) -> Value {
-    if text.len() <= PIECE_BYTES {
-        return Value::nvarchar(text);
-    }
-    let mut units = Vec::with_capacity(text.len() * 2);
-    for piece in types::text::str_pieces(text) {
-        piece.encode_utf16().for_each(|unit| units.extend_from_slice(&unit.to_le_bytes()));
+    Value::NVarChar(types::text::to_utf16_pausing(text, PAUSE))
+}
+
+/// Makes a `varchar` value in the code page of `collation`. Other requests run while a long one is encoded.
+pub fn varchar(text: &str, collation: Collation) -> Value {
+    Value::VarChar(types::text::to_code_page_pausing(text, collation, PAUSE))
+}
+
+/// Does long work that ends once the client cancels the statement.
+///
+/// # Errors
+/// An error that stops the statement if `cancel` was set while the work was done.
+pub fn watched<R>(cancel: &Cancel, work: impl FnOnce(&Watched<'_>) -> R) -> Result<R> {
+    let go_on = || {
         pause();
+        !cancel.is_set()
+    };
+    let watched = Watched::new(&go_on);
+    let result = work(&watched);
+    if watched.is_over() { Err(cancelled()) } else { Ok(result) }
+}
+
+/// Copies parts into one shared sequence. Other requests run while a long one is copied.
+pub fn shared(parts: &[&[u8]]) -> Arc<[u8]> {
+    let total: usize = parts.iter().map(|part| part.len()).sum();
+    if total <= PIECE_BYTES {
+        return parts.concat().into();
     }
-    Value::NVarChar(join(&[&units]))
+    let pieces = parts.iter().flat_map(|part| part.chunks(PIECE_BYTES));
+    memory::joined(total, pieces, pause)
 }
 
 /// Returns whether an operation over a value takes long enough to be paused.
@@ -170,13 +195,8 @@ fn compare_long(
     if left.is_null() || right.is_null() {
         return Ok(Truth::Unknown);
     }
-    let go_on = || {
-        pause();
-        !cancel.is_set()
-    };
-    let watched = Watched::new(&go_on);
-    let order = order_watched(left, right, collation, &watched);
-    if watched.is_over() { Err(cancelled()) } else { Ok(comparison::matches(op, order).into()) }
+    let order = watched(cancel, |watched| order_watched(left, right, collation, watched))?;
+    Ok(comparison::matches(op, order).into())
 }
 
 /// Orders two values of one type as [`types::compare::order`] does. Other requests run while long ones are compared.

@@ -271,8 +271,7 @@ fn like(collation: Collation, arguments: &LikeArguments, cx: &mut Cx<'_>) -> Res
     }
     // Compiled for each row: LIKE is no point access, and most patterns are short.
     let pattern = LikePattern::new(&pattern, escape.as_ref(), collation)?;
-    let pause = types::convert::Pause(Some(sos::sched::yield_if_quantum_due));
-    let matches = pattern.and_then(|p| p.pausing(pause).matches(&text));
+    let matches = pattern.and_then(|p| p.pausing(plan::long::PAUSE).matches(&text));
     Ok(matches.map_or(Truth::Unknown, Truth::from))
 }
 

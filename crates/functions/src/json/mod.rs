@@ -122,7 +122,7 @@ fn on_null(values: &[Value]) -> OnNull {
 }
 
 fn eval_is_json(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let json = text_of(call, values, 0).unwrap_or_default();
+    let json = text_of(call, values, 0)?.unwrap_or_default();
     let node = match text::parse(&json) {
         Ok(node) => node,
         Err(error) if is_about_resources(&error) => return Err(error),
@@ -148,10 +148,10 @@ struct Question {
 
 fn question(call: &Call<'_>, values: &[Value]) -> Result<Question> {
     let path = match values.get(1) {
-        Some(_) => Path::parse(&text_of(call, values, 1).unwrap_or_default())?,
+        Some(_) => Path::parse(&text_of(call, values, 1)?.unwrap_or_default())?,
         None => Path { mode: PathMode::Lax, append: false, steps: Vec::new() },
     };
-    let json = text_of(call, values, 0).unwrap_or_default();
+    let json = text_of(call, values, 0)?.unwrap_or_default();
     let root = text::parse(&json)?;
     Ok(Question { json, root, path })
 }

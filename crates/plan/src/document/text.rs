@@ -58,7 +58,7 @@ pub fn push_value(value: &Value, ty: &ColumnType, form: Form, out: &mut String) 
         | Value::Real(_)
         | Value::Float(_) => out.push_str(&number(value, ty)?),
         Value::VarChar(_) | Value::NVarChar(_) => {
-            let text = long::text(value, ty.collation).unwrap_or_default();
+            let text = long::text(value, ty.collation)?.unwrap_or_default();
             match form {
                 Form::Json => out.push_str(&text),
                 Form::Text => push_string(&text, out),

@@ -195,7 +195,7 @@ pub(super) fn text_of(row: &Row<'_>, column: usize) -> Result<Option<String>> {
     Ok(match value {
         Value::Null => None,
         Value::VarBinary(bytes) => Some(base64(bytes)),
-        Value::VarChar(_) | Value::NVarChar(_) => long::text(value, ty.collation),
+        Value::VarChar(_) | Value::NVarChar(_) => long::text(value, ty.collation)?,
         _ => Some(xsd_text(value, ty)?),
     })
 }
