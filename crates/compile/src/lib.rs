@@ -116,7 +116,9 @@ pub fn parse_and_compile(
     let batch = {
         let _label = ledger::labelled(Label::Parse);
         let cancel = &session.connection.cancel;
-        plan::long::watched(cancel, |watched| tsql::parse_watched(text, session.quotes(), watched))??
+        plan::long::watched(cancel, |watched| {
+            tsql::parse_watched(text, session.quotes(), watched)
+        })??
     };
     Ok(crate::compile_statements(
         session,

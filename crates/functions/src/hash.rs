@@ -143,9 +143,7 @@ fn sum(call: &Call<'_>, values: &[Value], strings: Strings) -> Result<Value> {
     for (value, argument) in values.iter().zip(call.arguments) {
         bytes.clear();
         if plan::long::is_long(value) {
-            // A key has up to twice the bytes, and grows by doubling.
-            const TIMES: usize = 4;
-            plan::long::ask(TIMES * value.string_bytes().map_or(0, <[u8]>::len))?;
+            plan::long::ask_for_key(value.string_bytes().map_or(0, <[u8]>::len))?;
         }
         push(value, argument.ty.collation, strings, &mut bytes);
         for byte in &bytes {
@@ -168,7 +166,7 @@ fn push(value: &Value, collation: types::Collation, strings: Strings, bytes: &mu
             };
             let part =
                 types::key::KeyPart { collation, direction: types::key::Direction::Ascending };
-            plan::long::encode_value(value, part, bytes);
+            plan::long::encode_value_asked(value, part, bytes);
         }
     }
 }

@@ -13,9 +13,9 @@ use ::compile::positioned::{self, Accepts};
 use ::executor::Cx;
 use ::plan::program::{Leaf, LeafAst};
 use ::plan::statement::Bound;
+use ::plan::stop::INTERNAL;
 use ::plan::watch::{self, Found, Watch};
 use ::session::class::ErrorClass;
-use ::plan::stop::INTERNAL;
 use ::session::instance::{MetadataCache, SessionCounter};
 
 impl Runner<'_> {

@@ -134,7 +134,10 @@ fn count<'v>(
     const DIGITS_MAX: usize = 40;
     if let Some(behind) = rest.strip_prefix('*') {
         *rest = behind;
-        return arguments.next().and_then(|v| shown(v, DIGITS_MAX, session)).and_then(|t| t.parse().ok());
+        return arguments
+            .next()
+            .and_then(|v| shown(v, DIGITS_MAX, session))
+            .and_then(|t| t.parse().ok());
     }
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, behind) = rest.split_at(digits);

@@ -69,9 +69,74 @@ pub fn append(text: &mut Vec<u8>, more: &[u8]) -> Result<()> {
     let after = text.len() + more.len();
     if after > text.capacity() && after >= LONG_BYTES {
         ask(after.saturating_mul(3))?;
+        move_to_larger(text, more.len());
     }
     text.extend_from_slice(more);
     Ok(())
+}
+
+/// Moves a text to a place of twice its room, or of more if more bytes are coming. Other requests run in between.
+#[cold]
+fn move_to_larger(text: &mut Vec<u8>, more: usize) {
+    let mut larger = Vec::with_capacity((text.len() + more).max(2 * text.capacity()));
+    for piece in text.chunks(PIECE_BYTES) {
+        larger.extend_from_slice(piece);
+        pause();
+    }
+    *text = larger;
+}
+
+/// Makes room in a text for so many more bytes. One of megabytes that must be moved for it is moved piece by piece.
+#[inline]
+pub fn reserve(text: &mut String, more: usize) {
+    if text.capacity() - text.len() < more && text.len() >= LONG_BYTES {
+        move_text(text, more);
+    }
+}
+
+#[cold]
+fn move_text(text: &mut String, more: usize) {
+    let mut larger = String::with_capacity((text.len() + more).max(2 * text.capacity()));
+    for piece in types::text::str_pieces(text) {
+        larger.push_str(piece);
+        pause();
+    }
+    *text = larger;
+}
+
+/// A list whose items are freed piece by piece: other requests run in between. For what has memory of its own, a million
+/// of which take a hundred milliseconds.
+#[derive(Debug)]
+pub struct FreedInPieces<T>(pub Vec<T>);
+
+impl<T> Default for FreedInPieces<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Drop for FreedInPieces<T> {
+    fn drop(&mut self) {
+        /// Items that are freed between two checks for the quantum.
+        const MANY: usize = 64;
+        while self.0.len() > MANY && !std::thread::panicking() {
+            self.0.truncate(self.0.len() - MANY);
+            yield_if_quantum_due();
+        }
+    }
+}
+
+impl<T> std::ops::Deref for FreedInPieces<T> {
+    type Target = Vec<T>;
+    fn deref(&self) -> &Vec<T> {
+        &self.0
+    }
+}
+
+impl<T> std::ops::DerefMut for FreedInPieces<T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        &mut self.0
+    }
 }
 
 /// Appends to a list that grows. Requests the memory of a list that must be moved to a larger place.
@@ -208,23 +273,68 @@ pub fn order(left: &Value, right: &Value, collation: Collation) -> Ordering {
     types::compare::order(left, right, collation)
 }
 
-/// Appends the key form of a value as [`key::encode_value`] does. Other requests run while that of a long one is made.
+/// Appends the key form of a value as [`key::encode_value`] does. The memory of a long one's is requested, and other
+/// requests run while it is made.
+///
+/// # Errors
+/// As [`ask`].
 #[inline]
-pub fn encode_value(value: &Value, part: KeyPart, out: &mut Vec<u8>) {
+pub fn encode_value(value: &Value, part: KeyPart, out: &mut Vec<u8>) -> Result<()> {
+    if is_long(value) {
+        return encode_long(value, part, out);
+    }
+    key::encode_value(value, part, out);
+    Ok(())
+}
+
+#[cold]
+fn encode_long(value: &Value, part: KeyPart, out: &mut Vec<u8>) -> Result<()> {
+    ask_for_key(value.string_bytes().map_or(0, <[u8]>::len))?;
+    encode_value_asked(value, part, out);
+    Ok(())
+}
+
+/// Requests the memory of the key of a value with so many bytes.
+///
+/// # Errors
+/// As [`ask`].
+pub fn ask_for_key(bytes: usize) -> Result<()> {
+    /// Bytes of a key, while it grows, for each byte of its value: the key of a text has its weights.
+    const TIMES: usize = 4;
+    ask(TIMES * bytes)
+}
+
+/// As [`encode_value`], where the caller has requested the memory for all values of a batch.
+#[inline]
+pub fn encode_value_asked(value: &Value, part: KeyPart, out: &mut Vec<u8>) {
     if is_long(value) {
         return paused(|watched| key::encode_value_watched(value, part, out, watched));
     }
     key::encode_value(value, part, out);
 }
 
-/// Appends the form by which a value is grouped, as [`types::compare::group_key`] does. Other requests run while that of
-/// a long one is made.
+/// As [`group_key`], where the caller has requested the memory for all values of a batch.
 #[inline]
-pub fn group_key(value: &Value, collation: Collation, out: &mut Vec<u8>) {
+pub fn group_key_asked(value: &Value, collation: Collation, out: &mut Vec<u8>) {
     if is_long(value) {
-        return encode_value(value, KeyPart { collation, direction: Direction::Ascending }, out);
+        let part = KeyPart { collation, direction: Direction::Ascending };
+        return encode_value_asked(value, part, out);
     }
     types::compare::group_key(value, collation, out);
+}
+
+/// Appends the form by which a value is grouped, as [`types::compare::group_key`] does; of a long one as
+/// [`encode_value`] does.
+///
+/// # Errors
+/// As [`ask`].
+#[inline]
+pub fn group_key(value: &Value, collation: Collation, out: &mut Vec<u8>) -> Result<()> {
+    if is_long(value) {
+        return encode_long(value, KeyPart { collation, direction: Direction::Ascending }, out);
+    }
+    types::compare::group_key(value, collation, out);
+    Ok(())
 }
 
 /// Does long work that pauses.

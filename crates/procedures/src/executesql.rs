@@ -1,6 +1,5 @@
 //! sp_executesql and sp_reset_connection, and shared code for parameterised statements.
 
-
 use sos::memory::{MemoryClerk, with_clerk};
 use types::value::ColumnType;
 use types::{Error, Msg, Value};

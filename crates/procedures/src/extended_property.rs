@@ -123,7 +123,8 @@ fn target(
     cx: &Cx<'_>,
 ) -> Result<Target, Stop> {
     let invalid = || Stop::from(Msg::InvalidProcedureOption(procedure));
-    let property = text(arguments, 0, "@name", cx)?.filter(|n| !n.is_empty()).ok_or_else(invalid)?;
+    let property =
+        text(arguments, 0, "@name", cx)?.filter(|n| !n.is_empty()).ok_or_else(invalid)?;
     let mut levels = Vec::new();
     for level in 0..3 {
         let at = first + 2 * level;

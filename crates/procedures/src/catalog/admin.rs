@@ -30,11 +30,7 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
 ];
 
 /// Returns the name in an argument; `None` if the procedure is to list all.
-fn asked(
-    arguments: &[Argument],
-    parameter: &str,
-    cx: &Cx<'_>,
-) -> types::Result<Option<String>> {
+fn asked(arguments: &[Argument], parameter: &str, cx: &Cx<'_>) -> types::Result<Option<String>> {
     Ok(text(arguments, 0, parameter, cx)?.filter(|name| !name.is_empty()))
 }
 
@@ -43,7 +39,9 @@ fn wrong(number: i32, text: &str) -> Stop {
 }
 
 fn help_database(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let Some(name) = asked(arguments, "@dbname", cx)? else { return run(&DATABASES, arguments, cx) };
+    let Some(name) = asked(arguments, "@dbname", cx)? else {
+        return run(&DATABASES, arguments, cx);
+    };
     if cx.session.catalog.database(&name).is_none() {
         let text = format!(
             "The database '{name}' does not exist. Supply a valid database name. To see available \

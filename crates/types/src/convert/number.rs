@@ -267,7 +267,9 @@ impl Context<'_> {
     /// Converts to `float` or `real`.
     pub(super) fn to_float(self, value: &Value) -> Result<Value> {
         let wide = match value {
-            Value::VarChar(_) | Value::NVarChar(_) => self.parse_float(&self.source_text(value)?)?,
+            Value::VarChar(_) | Value::NVarChar(_) => {
+                self.parse_float(&self.source_text(value)?)?
+            }
             _ => self.float_of(value).ok_or_else(|| self.clash())?,
         };
         if self.to.data_type == DataType::Float {
