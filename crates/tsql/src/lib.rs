@@ -30,7 +30,7 @@ pub use references::{
     tables_read,
 };
 pub use template::{Template, Tokens};
-pub use text::{line_at, utf16_offset};
+pub use text::{Utf16Offsets, line_at, utf16_offset};
 
 use types::Result;
 use types::pause::Watched;

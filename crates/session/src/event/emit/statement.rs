@@ -115,7 +115,7 @@ impl Place {
             i32::try_from(units * 2).unwrap_or(i32::MAX)
         };
         let rest = source.get(step.span.end as usize..).unwrap_or_default();
-        let is_last = rest.trim_matches(|c: char| c.is_whitespace() || c == ';').is_empty();
+        let is_last = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';').is_empty();
         Self {
             line: i64::from(step.line),
             start: offset(step.span.start),
