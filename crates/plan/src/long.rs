@@ -1,6 +1,7 @@
 //! Memory for long values. Space for a result of megabytes is requested before the result is built,
 //! because growing a `Vec` cannot be refused.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -299,8 +300,8 @@ fn encode_long(value: &Value, part: KeyPart, out: &mut Vec<u8>) -> Result<()> {
 /// # Errors
 /// As [`ask`].
 pub fn ask_for_key(bytes: usize) -> Result<()> {
-    /// Bytes of a key, while it grows, for each byte of its value: the key of a text has its weights.
-    const TIMES: usize = 4;
+    /// Bytes of a key, while it grows, for each byte of its value: the key of a text has its weights, of several levels.
+    const TIMES: usize = 8;
     ask(TIMES * bytes)
 }
 
@@ -337,13 +338,37 @@ pub fn group_key(value: &Value, collation: Collation, out: &mut Vec<u8>) -> Resu
     Ok(())
 }
 
-/// Does long work that pauses.
+/// Does long work that pauses, and ends once [`is_cancelled`].
 #[cold]
 fn paused<R>(work: impl FnOnce(&Watched<'_>) -> R) -> R {
     work(&Watched::new(&|| {
         pause();
-        true
+        !is_cancelled()
     }))
+}
+
+thread_local! {
+    /// The cancellation of the function over long values that the thread is in.
+    static CANCEL: RefCell<Option<Arc<Cancel>>> = const { RefCell::new(None) };
+}
+
+/// Does long work whose result is not used once `cancel` is set: the caller looks after it. Loops in it may then end
+/// early, with any result.
+#[cold]
+pub fn cancellable<R>(cancel: &Arc<Cancel>, work: impl FnOnce() -> R) -> R {
+    struct Restore(Option<Arc<Cancel>>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CANCEL.set(self.0.take());
+        }
+    }
+    let _restore = Restore(CANCEL.replace(Some(Arc::clone(cancel))));
+    work()
+}
+
+/// Returns whether the result of the long work that the thread is in is no longer wanted.
+pub fn is_cancelled() -> bool {
+    CANCEL.with_borrow(|cancel| cancel.as_ref().is_some_and(|cancel| cancel.is_set()))
 }
 
 /// The memory of a structure of many small pieces, such as a tree: requested piece by piece, a megabyte at
@@ -367,6 +392,9 @@ impl Growing {
 
     #[cold]
     fn request(&mut self) -> Result<()> {
+        if is_cancelled() {
+            return Err(cancelled());
+        }
         ask((self.taken - self.granted).max(LONG_BYTES))?;
         self.granted = self.taken;
         Ok(())
@@ -408,5 +436,41 @@ mod tests {
             assert!(join_values(&value, &value.with_bytes(Bytes::new()), &ty).is_none());
         }
         assert!(nvarchar(&long) == Value::nvarchar(&long));
+    }
+
+    #[test]
+    fn the_key_of_a_long_value_ends_early_where_its_function_is_cancelled() {
+        let long = Value::nvarchar(&"a\u{e9}".repeat(LONG_BYTES));
+        let part = KeyPart { collation: Collation::default(), direction: Direction::Ascending };
+        let key = || {
+            let mut key = Vec::new();
+            encode_value(&long, part, &mut key).unwrap();
+            key.len()
+        };
+        let whole = key();
+        let cancel = Arc::new(Cancel::new());
+        assert_eq!(cancellable(&cancel, key), whole);
+        cancel.set();
+        assert!(cancellable(&cancel, key) < whole / 8);
+        let refused = cancellable(&cancel, || Growing::default().take(2 * LONG_BYTES));
+        assert_eq!(refused.unwrap_err().number, crate::stop::INTERNAL);
+        assert_eq!(key(), whole, "behind the function nothing is cancelled");
+    }
+
+    #[test]
+    fn texts_and_lists_are_the_same_in_a_larger_place() {
+        let piece = "a\u{e9}\u{20ac}".repeat(LONG_BYTES / 32);
+        let (mut text, mut bytes, mut plain) = (String::new(), Vec::new(), String::new());
+        for _ in 0..64 {
+            reserve(&mut text, piece.len());
+            text.push_str(&piece);
+            append(&mut bytes, piece.as_bytes()).unwrap();
+            plain.push_str(&piece);
+        }
+        assert!(text == plain && bytes == plain.as_bytes());
+        assert!(*shared(&[plain.as_bytes(), b"x"]) == *[plain.as_bytes(), b"x"].concat());
+        let item = Arc::new(());
+        drop(FreedInPieces(vec![Arc::clone(&item); 1_000]));
+        assert_eq!(Arc::strong_count(&item), 1);
     }
 }

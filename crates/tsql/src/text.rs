@@ -31,6 +31,16 @@ impl<'t> Utf16Offsets<'t> {
         Self { text, known: (0, 0) }
     }
 
+    /// Goes on from a byte offset that [`Self::known`] has returned for the same text.
+    pub const fn from_known(text: &'t str, known: (usize, usize)) -> Self {
+        Self { text, known }
+    }
+
+    /// Returns the last offset that was asked for, in bytes, and its form in UTF-16, in units.
+    pub const fn known(&self) -> (usize, usize) {
+        self.known
+    }
+
     /// Returns the offset in the text's UTF-16 form, in bytes, of byte `offset` of the text.
     pub fn at(&mut self, offset: u32) -> u32 {
         let end = (offset as usize).min(self.text.len());

@@ -53,8 +53,11 @@ pub fn push_string(text: &str, out: &mut String) {
 /// Writes a value of a type as JSON.
 ///
 /// # Errors
-/// Those of converting the value to text.
+/// Those of converting the value to text; 701 if there is no memory for a long one.
 pub fn push_value(value: &Value, ty: &ColumnType, form: Form, out: &mut String) -> Result<()> {
+    /// Bytes of a long value's text, which is decoded or encoded and then escaped, for each of its bytes.
+    const TIMES: usize = 4;
+    long::ask(TIMES * value.string_bytes().map_or(0, <[u8]>::len))?;
     match value {
         Value::Null => out.push_str("null"),
         Value::Bit(b) => out.push_str(if *b { "true" } else { "false" }),

@@ -107,10 +107,16 @@ impl Context<'_> {
         if !is_start || !digits.len().is_multiple_of(2 * unit) {
             return Err(self.failed());
         }
+        let read = |piece| {
+            let bytes = if unit == 1 { hex_bytes(piece) } else { hex_bytes(&narrow(piece)) };
+            bytes.map(Bytes::from).ok_or_else(|| self.failed())
+        };
+        if digits.len() <= text::PIECE_BYTES {
+            return read(digits);
+        }
         let mut pieces = Vec::with_capacity(digits.len().div_ceil(text::PIECE_BYTES));
         for piece in digits.chunks(text::PIECE_BYTES) {
-            let bytes = if unit == 1 { hex_bytes(piece) } else { hex_bytes(&narrow(piece)) };
-            pieces.push(Bytes::from(bytes.ok_or_else(|| self.failed())?));
+            pieces.push(read(piece)?);
             self.options.pause.call();
         }
         Ok(text::join_pieces(&pieces, self.options.pause))

@@ -109,11 +109,12 @@ impl Context<'_> {
         };
         // One byte more than fits: that something is cut decides about errors.
         let kept = (self.kept_max(unit) / (2 * unit)).saturating_add(1).min(bytes.len());
-        let mut pieces = vec![characters(prefix.iter().copied(), unit)];
+        if kept <= MANY {
+            return Ok(hex(prefix, &bytes[..kept], unit));
+        }
+        let mut pieces = vec![hex(prefix, b"", unit)];
         for piece in bytes[..kept].chunks(MANY) {
-            let digits = piece.iter().flat_map(|byte| [byte >> 4, byte & 0xF]);
-            let digits = digits.map(|digit| b"0123456789ABCDEF"[usize::from(digit)]);
-            pieces.push(characters(digits, unit));
+            pieces.push(hex(b"", piece, unit));
             self.options.pause.call();
         }
         Ok(text::join_pieces(&pieces, self.options.pause))
@@ -222,12 +223,22 @@ impl Context<'_> {
     }
 }
 
-/// Returns ASCII characters in units of one or two bytes.
-fn characters(ascii: impl Iterator<Item = u8>, unit: usize) -> Bytes {
-    match unit {
-        1 => Bytes::from(ascii.collect::<Vec<u8>>()),
-        _ => Bytes::from(ascii.flat_map(|byte| [byte, 0]).collect::<Vec<u8>>()),
+/// Returns a prefix and hex digits, as characters of one or two bytes.
+fn hex(prefix: &[u8], bytes: &[u8], unit: usize) -> Bytes {
+    let mut text = Vec::with_capacity((prefix.len() + 2 * bytes.len()) * unit);
+    let mut push = |character: u8| {
+        text.push(character);
+        if unit == 2 {
+            text.push(0);
+        }
+    };
+    prefix.iter().for_each(|character| push(*character));
+    for byte in bytes {
+        for digit in [byte >> 4, byte & 0xF] {
+            push(b"0123456789ABCDEF"[usize::from(digit)]);
+        }
     }
+    Bytes::from(text)
 }
 
 /// Reads bytes as UTF-16, completing a last odd one with a zero.
