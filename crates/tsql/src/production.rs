@@ -106,6 +106,7 @@ pub const BOUNDED: &[&str] = &[
     "event_session::predicate_source",
     "from::system_time",
     "from::table_sample",
+    "literal::long_string_of",
     "name::object_name",
     "name::type_name",
     "odbc::odbc_convert",
