@@ -58,7 +58,7 @@ fn bind(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 
 /// The length of the type that a passphrase is converted to.
 const PASSPHRASE_UNITS_MAX: u16 = 4_000;
-/// As many characters.
+/// The most characters that a value of that type has.
 const PASSPHRASE_CHARS_MAX: usize = PASSPHRASE_UNITS_MAX as usize;
 
 /// A key, and an authenticator.

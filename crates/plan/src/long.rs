@@ -87,7 +87,7 @@ fn move_to_larger(text: &mut Vec<u8>, more: usize) {
     *text = larger;
 }
 
-/// Makes room in a text for so many more bytes. One of megabytes that must be moved for it is moved piece by piece.
+/// Makes room in a text for this number of further bytes. A text of megabytes is moved piece by piece.
 #[inline]
 pub fn reserve(text: &mut String, more: usize) {
     if text.capacity() - text.len() < more && text.len() >= LONG_BYTES {
@@ -105,8 +105,8 @@ fn move_text(text: &mut String, more: usize) {
     *text = larger;
 }
 
-/// A list whose items are freed piece by piece: other requests run in between. For what has memory of its own, a million
-/// of which take a hundred milliseconds.
+/// A list whose items are freed piece by piece: other requests run in between. A million items that own memory take a
+/// hundred milliseconds.
 #[derive(Debug)]
 pub struct FreedInPieces<T>(pub Vec<T>);
 
@@ -295,7 +295,7 @@ fn encode_long(value: &Value, part: KeyPart, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Requests the memory of the key of a value with so many bytes.
+/// Requests the memory of the key of a value with this number of bytes.
 ///
 /// # Errors
 /// As [`ask`].

@@ -27,7 +27,7 @@ pub enum Stop {
 }
 
 impl From<Error> for Stop {
-    /// An error that is never sent to a client stops the program for the reason that it stands for: it can be raised
+    /// An error that is never sent to a client stops the program for the reason that it reports: it can be raised
     /// wherever long work looks for a cancellation, such as while a statement is bound.
     fn from(error: Error) -> Self {
         match (error.number, error.severity, error.state) {

@@ -9,9 +9,9 @@ use crate::{Bytes, Result};
 /// What a caller with threads and a memory limit lends to long work.
 #[derive(Clone, Copy, Debug)]
 pub struct Lent {
-    /// Lets others run.
+    /// Lets other requests run on the scheduler.
     pub pause: fn(),
-    /// Requests so many more bytes; fails with 701 if there are not as many.
+    /// Requests this number of bytes; fails with 701 if there is not enough memory.
     pub ask: fn(usize) -> Result<()>,
     /// Concatenates parts into one shared value, with pauses.
     pub join: fn(&[&[u8]]) -> Bytes,

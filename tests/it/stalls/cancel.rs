@@ -31,7 +31,7 @@ pub(super) enum Ended {
     Cancelled(u64),
 }
 
-/// Runs a batch in a session of its own, and cancels it.
+/// Runs a batch in a new session, and cancels it.
 pub(super) fn run(server: &ServerProcess, text: &str) -> Ended {
     let stream = tcp(server.address);
     let sender = stream.try_clone().expect("a socket");
@@ -42,7 +42,7 @@ pub(super) fn run(server: &ServerProcess, text: &str) -> Ended {
     client.send(&tds::client::batch(text, client.settings));
     let answer = client.response();
     let Some(sent_ns) = canceller.end() else { return Ended::First };
-    // The acknowledgement is a message of its own, unless nothing else was to be sent.
+    // The acknowledgement is a separate message, unless nothing else was to be sent.
     if !is_acknowledged(&answer) {
         let end = client.response();
         assert!(is_acknowledged(&end), "{text}: {end:?}");

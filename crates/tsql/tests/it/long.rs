@@ -1,4 +1,4 @@
-//! Texts of megabytes: a parse pauses in the middle of tokens and of statements, and ends once nobody wants its result.
+//! Texts of megabytes: a parse pauses in the middle of tokens and of statements, and ends once its result is not wanted.
 
 use std::cell::Cell;
 
