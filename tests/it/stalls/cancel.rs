@@ -114,7 +114,7 @@ fn clerks(client: &mut Client) -> BTreeMap<String, i64> {
 pub(super) struct Books(BTreeMap<String, i64>);
 
 impl Books {
-    /// Reads them.
+    /// Reads the memory of all clerks.
     pub(super) fn open(client: &mut Client) -> Self {
         Self(clerks(client))
     }
