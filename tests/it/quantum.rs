@@ -47,6 +47,11 @@ fn long_work_without_rows_yields() {
          SET @n = (SELECT COUNT(*) FROM (SELECT w FROM (VALUES (@w), (@w + N'x')) AS t (w) GROUP BY w) AS x)",
         "DECLARE @x xml = CAST(CAST('<a>' AS varchar(max)) + REPLICATE(@s, 6) + '</a>' AS xml)",
         "SET @b = HASHBYTES('MD2', @s)",
+        "DECLARE @m money = TRY_CONVERT(money, REPLICATE(@s, 12))",
+        "SET @s = CONVERT(varchar(max), CONVERT(varbinary(max), REPLICATE(@s, 12)), 2); SET @b = CONVERT(varbinary(max), @s, 2)",
+        "BEGIN TRY EXEC (@s) END TRY BEGIN CATCH SET @n = 1 END CATCH",
+        "DECLARE @p nvarchar(max) = N'SELECT @n = 1 WHERE 1 IN (1' + REPLICATE(CONVERT(nvarchar(max), N',1'), 100000) + N')'; \
+         EXEC sp_executesql @p, N'@n int', 1",
         "SET @b = COMPRESS(REPLICATE(@s, 12))",
         "SET @n = (SELECT MAX(n) FROM (SELECT ROW_NUMBER() OVER (ORDER BY t) AS n FROM s) AS t)",
         "CREATE INDEX i ON s (t)",

@@ -13,6 +13,7 @@ use catalog::security::{Owner, Rights};
 use catalog::{Catalog, Database, TableDef};
 use plan::program::{TableVariableDef, VariableDef, VariableNames};
 use plan::view::Library;
+use sos::park::Cancel;
 use tsql::ast::ObjectName;
 use types::{Msg, Result};
 
@@ -47,6 +48,8 @@ pub struct BinderContext<'s> {
     pub optimization: optimizer::Level,
     /// Storage from which the optimizer samples tables.
     pub store: &'s Arc<storage::Store>,
+    /// Is set once the client cancels the request.
+    pub cancel: &'s Cancel,
 }
 
 impl BinderContext<'_> {
@@ -62,6 +65,7 @@ impl BinderContext<'_> {
             library: self.library,
             optimization: self.optimization,
             store: self.store,
+            cancel: self.cancel,
         };
         Binder {
             rights: self.rights,
@@ -85,6 +89,7 @@ struct Surroundings<'a> {
     library: &'a dyn Library,
     optimization: optimizer::Level,
     store: &'a Arc<storage::Store>,
+    cancel: &'a Cancel,
 }
 
 impl<'a> Binder<'a> {
@@ -118,6 +123,7 @@ impl<'a> Binder<'a> {
             xml: XmlScope::default(),
             recursion_max: None,
             store: of.store,
+            cancel: of.cancel,
             optimization: of.optimization,
             hints: optimizer::Hints::default(),
             subqueries: false,
@@ -146,6 +152,7 @@ impl<'a> Binder<'a> {
             library: self.library,
             optimization: self.optimization,
             store: self.store,
+            cancel: self.cancel,
         };
         Binder { depth: self.depth, hints: self.hints, ..Binder::new(surroundings) }
     }

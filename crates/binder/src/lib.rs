@@ -109,6 +109,8 @@ pub struct Binder<'a> {
     pub recursion_max: Option<u32>,
     /// Storage from which the optimizer samples tables.
     pub store: &'a Arc<storage::Store>,
+    /// Is set once the client cancels the request.
+    pub cancel: &'a sos::park::Cancel,
     /// How much the optimizer does.
     pub optimization: optimizer::Level,
     /// Query hints and join hints for the optimizer.
@@ -136,12 +138,16 @@ pub struct Binder<'a> {
     pub known_collation: Cell<Option<(&'a str, ::types::Collation)>>,
 }
 
+/// Parts of a statement that are bound between two checks for the quantum and for cancellation.
+const PARTS_PER_CHECK: u32 = 64;
+
 impl Binder<'_> {
     /// Runs `bind` for a part that is `bytes` higher than the highest of its children. A height is
     /// the stack that passes over the tree need.
     ///
     /// # Errors
-    /// 8631 if less stack is left, or recursion may go no deeper; errors of `bind`.
+    /// 8631 if less stack is left, or recursion may go no deeper; errors of `bind`; an error that stops the
+    /// request if its client has cancelled it.
     pub fn part<T>(
         &mut self,
         bytes: usize,
@@ -149,6 +155,12 @@ impl Binder<'_> {
     ) -> Result<T> {
         depth::descend()?;
         self.size = self.size.saturating_add(1);
+        if self.size.is_multiple_of(PARTS_PER_CHECK) {
+            sos::sched::yield_if_quantum_due();
+            if self.cancel.is_set() {
+                return Err(plan::stop::cancelled());
+            }
+        }
         let beside = mem::take(&mut self.height);
         let bound = bind(self);
         let grown = self.grow(bytes);

@@ -256,6 +256,7 @@ impl Compiler<'_, '_> {
     fn steps(&mut self, statements: Vec<ast::Statement>) -> Vec<Step> {
         let mut steps = Vec::with_capacity(statements.len());
         for statement in statements {
+            sos::sched::yield_if_quantum_due();
             let line = statement.line;
             self.at = statement.span.start;
             self.parse_only = sets_parse_only(&statement.kind).unwrap_or(self.parse_only);

@@ -83,6 +83,7 @@ pub fn bare_context<'s>(session: &'s SessionState, database: &'s str) -> BinderC
         optimization: session.instance.config.optimizer,
         store: &session.instance.store,
         library: session.instance.library,
+        cancel: &session.connection.cancel,
     }
 }
 

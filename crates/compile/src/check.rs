@@ -123,7 +123,8 @@ pub fn check(session: &SessionState, program: &Program, plans: Plans) -> Option<
             Part::Target(insert, step) => pass.target(insert, step),
         }
     }
-    Some(pass.errors)
+    // What was bound last may have ended for a cancellation.
+    (!session.connection.cancel.is_set()).then_some(pass.errors)
 }
 
 impl<'s> Pass<'s> {

@@ -62,12 +62,8 @@ pub fn compile_shared(
 /// Compiles dynamic SQL, through the instance's cache.
 pub fn compile_batch(session: &mut SessionState, text: &str) -> Result<Arc<Program>, Stop> {
     session.accounting.counters.count(SessionCounter::PlanLookups);
-    crate::compile_shared(
-        session,
-        session.text_key(&[text.as_bytes()]),
-        text,
-        &text.as_bytes().into(),
-    )
+    let sent = plan::long::shared(&[text.as_bytes()]);
+    crate::compile_shared(session, session.text_key(&[text.as_bytes()]), text, &sent)
 }
 
 /// Compiles a text with parameters. The time is charged to no statement.
@@ -119,7 +115,10 @@ pub fn parse_and_compile(
     ask_for_program(session, text)?;
     let batch = {
         let _label = ledger::labelled(Label::Parse);
-        tsql::parse(text, session.quotes())?
+        let cancel = &session.connection.cancel;
+        plan::long::watched(cancel, |watched| {
+            tsql::parse_watched(text, session.quotes(), watched)
+        })??
     };
     Ok(crate::compile_statements(
         session,
@@ -152,7 +151,23 @@ fn ask_for_program(session: &SessionState, text: &str) -> types::Result<()> {
     plan::long::ask(text.len().saturating_mul(TIMES))
 }
 
+/// Splits a text into tokens. What a long one takes is asked for first.
+///
+/// # Errors
+/// 701 for a long text; an error that stops the request if its client cancels it.
+pub fn tokens(session: &SessionState, text: &str) -> types::Result<tsql::Tokens> {
+    if text.len() <= types::text::PIECE_BYTES {
+        return Ok(tsql::Tokens::of(text));
+    }
+    ask_for_program(session, text)?;
+    let _label = ledger::labelled(Label::Parse);
+    plan::long::watched(&session.connection.cancel, |watched| tsql::Tokens::watched(text, watched))
+}
+
 /// Parses a text that is split into tokens.
+///
+/// # Errors
+/// Syntax errors; 701; an error that stops the request if its client cancels it.
 pub fn parse(
     session: &SessionState,
     text: &str,
@@ -160,7 +175,8 @@ pub fn parse(
 ) -> types::Result<tsql::ast::Batch> {
     ask_for_program(session, text)?;
     let _label = ledger::labelled(Label::Parse);
-    tokens.parse(text, session.quotes())
+    let cancel = &session.connection.cancel;
+    plan::long::watched(cancel, |watched| tokens.parse(text, session.quotes(), watched))?
 }
 
 /// Compiles a parsed batch.

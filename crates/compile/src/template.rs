@@ -41,7 +41,7 @@ pub fn choose(session: &mut SessionState, key: ProgramKey, text: &str) -> Result
     if u32::try_from(text.len()).is_err() {
         return crate::compile_shared(session, key, text, &text.as_bytes().into()).map(Chosen::Own);
     }
-    let mut tokens = Tokens::of(text);
+    let mut tokens = crate::tokens(session, text)?;
     // Under ANSI_NULLS OFF a comparison with a parameter differs from one with a constant.
     let shown = session.options.explain != Explain::default()
         || session.options.meaning() != Meaning::default();

@@ -17,6 +17,7 @@ use catalog::{CounterKey, CounterLog, Upto};
 use definitions::Entry;
 use log::{CommitBuffers, Durability, Epoch, Paused, Refusal, Transaction};
 use sos::clock;
+use sos::memory;
 use sos::park;
 use sos::sched;
 use sos::sync::{Arc, AtomicBool, AtomicU64, Ordering, spin_hint};
@@ -248,6 +249,23 @@ impl CommitLog {
     }
 }
 
+/// From this many bytes on, the memory of a commit's records is asked for. Those of shorter commits wait for one another
+/// in buffers that are limited.
+const ASKED_BYTES: u64 = 1 << 20;
+
+/// Asks for the memory of a long commit's records. It may take the reserve: the commit of a deletion frees what it deleted.
+/// Waits for the garbage collector.
+///
+/// # Errors
+/// [`storage::Error::OutOfMemory`]: the transaction is rolled back.
+#[cold]
+fn ask_for_records(bytes: u64) -> storage::Result<()> {
+    /// A buffer grows by doubling, and is moved then.
+    const TIMES: u64 = 2;
+    let bytes = usize::try_from(bytes.saturating_mul(TIMES)).unwrap_or(usize::MAX);
+    memory::wait_for_reserve(bytes, None).map_err(|_| storage::Error::OutOfMemory)
+}
+
 /// Takes a slot if it is free.
 fn take(slot: &AtomicBool) -> bool {
     // Acquire: pairs with the Release of who used it before.
@@ -256,7 +274,14 @@ fn take(slot: &AtomicBool) -> bool {
 
 impl storage::durability::CommitLog for CommitLog {
     fn admit(&self, bytes: u64) -> storage::Result<()> {
-        if SCOPE.get().is_some() { Ok(()) } else { self.admit_in(self.slot_of_thread(), bytes) }
+        // No wait in a scope: its epoch is open, and no other commit of it becomes durable.
+        if SCOPE.get().is_some() {
+            return Ok(());
+        }
+        if bytes >= ASKED_BYTES {
+            ask_for_records(bytes)?;
+        }
+        self.admit_in(self.slot_of_thread(), bytes)
     }
 
     fn begin(&self) -> u64 {

@@ -7,7 +7,7 @@ use types::{Error, Msg};
 use crate::Cx;
 use plan::sink::Sent;
 use session::instance::SessionCounter;
-use session::stop::{INTERNAL, cancelled};
+use session::stop::{GONE, INTERNAL, cancelled};
 
 /// Why a statement stopped, where the reason is not an error for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +51,12 @@ pub fn raise(cx: &mut Cx<'_>, error: StorageError) -> Error {
     }
     match error.into_message(session) {
         Ok(message) => message,
-        Err(other) => Error::custom(INTERNAL, 16, 1, other.to_string()),
+        Err(other) => Error::custom(INTERNAL, 16, OF_STORAGE, other.to_string()),
     }
 }
+
+/// State of the error for which [`Cx::fault`] has the reason; that of a cancelled statement is 1.
+const OF_STORAGE: u8 = 2;
 
 /// Rows between two checks for the quantum and for cancellation.
 const ROWS_PER_CHECK: u32 = 64;
@@ -102,7 +105,7 @@ pub fn interruption(error: &Error, cx: &mut Cx<'_>) -> Option<Interruption> {
 pub fn sent(cx: &mut Cx<'_>, sent: Sent) -> types::Result<()> {
     sent.map_err(|_| {
         cx.interrupted = Some(Interruption::Disconnected);
-        Error::custom(INTERNAL, 20, 1, "The client is gone.")
+        Error::custom(INTERNAL, GONE, 1, "The client is gone.")
     })
 }
 

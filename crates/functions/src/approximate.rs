@@ -131,7 +131,7 @@ impl Accumulator for Distinct {
         match arguments.first() {
             Some(value) if !value.is_null() => {
                 let mut key = Vec::new();
-                group_key(value, self.collation, &mut key);
+                group_key(value, self.collation, &mut key)?;
                 self.seen.insert(key.into());
             }
             _ => self.nulls = true,

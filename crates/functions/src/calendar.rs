@@ -180,7 +180,7 @@ fn offset_scale(data_type: &DataType) -> u8 {
 fn offset(call: &Call<'_>, values: &[Value]) -> Result<i32> {
     let written = match &values[1] {
         Value::VarChar(_) | Value::NVarChar(_) => {
-            text(call, values, 1).and_then(|t| date::parse_offset(t.trim()))
+            text(call, values, 1)?.and_then(|t| date::parse_offset(t.trim()))
         }
         _ => id(values, 1),
     };

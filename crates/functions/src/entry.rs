@@ -91,13 +91,16 @@ pub fn convert(arguments: &mut [Expr], place: usize, to: DataType) -> Result<()>
 }
 
 /// Returns a text argument; a number becomes its digits.
-pub fn text(call: &Call<'_>, values: &[Value], place: usize) -> Option<String> {
-    let value = values.get(place)?;
+///
+/// # Errors
+/// 701 if there is no memory for a long one.
+pub fn text(call: &Call<'_>, values: &[Value], place: usize) -> Result<Option<String>> {
+    let Some(value) = values.get(place) else { return Ok(None) };
     let collation = call.arguments.get(place).map_or_else(Collation::default, |a| a.ty.collation);
     if let Value::Variant(inner) = value {
-        return inner.0.as_text(collation);
+        return Ok(inner.0.as_text(collation));
     }
-    long::text(value, collation).or_else(|| whole(values, place).map(|n| n.to_string()))
+    Ok(long::text(value, collation)?.or_else(|| whole(values, place).map(|n| n.to_string())))
 }
 
 /// Returns an integer argument; digits in text become the number.

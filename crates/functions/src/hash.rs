@@ -56,7 +56,7 @@ fn eval_hash(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<V
     if values[0].string_bytes().is_some_and(|name| name.len() > ALGORITHM_BYTES_MAX) {
         return Ok(Value::Null);
     }
-    let algorithm = text(call, values, 0).unwrap_or_default();
+    let algorithm = text(call, values, 0)?.unwrap_or_default();
     let input = values[1].string_bytes().unwrap_or_default();
     // The label costs two stores; the fastest hash takes a hundred nanoseconds.
     let _label = sos::ledger::labelled(sos::ledger::Label::Hash);
@@ -143,9 +143,7 @@ fn sum(call: &Call<'_>, values: &[Value], strings: Strings) -> Result<Value> {
     for (value, argument) in values.iter().zip(call.arguments) {
         bytes.clear();
         if plan::long::is_long(value) {
-            // A key has up to twice the bytes, and grows by doubling.
-            const TIMES: usize = 4;
-            plan::long::ask(TIMES * value.string_bytes().map_or(0, <[u8]>::len))?;
+            plan::long::ask_for_key(value.string_bytes().map_or(0, <[u8]>::len))?;
         }
         push(value, argument.ty.collation, strings, &mut bytes);
         for byte in &bytes {
@@ -168,7 +166,7 @@ fn push(value: &Value, collation: types::Collation, strings: Strings, bytes: &mu
             };
             let part =
                 types::key::KeyPart { collation, direction: types::key::Direction::Ascending };
-            plan::long::encode_value(value, part, bytes);
+            plan::long::encode_value_asked(value, part, bytes);
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::{Call, Collating, Evaluate, Function};
 use plan::convert::convert_to;
 use plan::expr::{Expr, ExprKind};
 use plan::function::Context;
+use plan::stop::is_about_resources;
 
 pub(crate) static FUNCTIONS: &[Function] = &[
     Function {
@@ -99,27 +100,27 @@ fn bind_is_numeric(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(int())
 }
 
-fn converts(value: &Value, from: &ColumnType, to: DataType, cx: &Context<'_>) -> bool {
+fn converts(value: &Value, from: &ColumnType, to: DataType, cx: &Context<'_>) -> Result<bool> {
     let to = ColumnType { data_type: to, ..*from };
-    types::convert(value, from, &to, 0, Mode::Explicit, &cx.convert_options()).is_ok()
+    match types::convert(value, from, &to, 0, Mode::Explicit, &cx.convert_options()) {
+        Ok(_) => Ok(true),
+        Err(error) if is_about_resources(&error) => Err(error),
+        Err(_) => Ok(false),
+    }
 }
 
 fn eval_is_numeric(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let from = &call.arguments[0].ty;
     // A blank string converts to 0, but is not numeric.
     let is_blank =
-        plan::long::text(&values[0], from.collation).is_some_and(|text| text.trim().is_empty());
-    let numeric = !values[0].is_null()
-        && !is_blank
-        && (from.data_type.is_numeric()
-            || (from.data_type.is_string()
-                && [
-                    DataType::Float,
-                    DataType::Money,
-                    DataType::Decimal { precision: 38, scale: 0 },
-                ]
-                .into_iter()
-                .any(|to| converts(&values[0], from, to, cx))));
+        plan::long::text(&values[0], from.collation)?.is_some_and(|text| text.trim().is_empty());
+    let mut numeric = !values[0].is_null() && !is_blank && from.data_type.is_numeric();
+    if from.data_type.is_string() && !values[0].is_null() && !is_blank {
+        let decimal = DataType::Decimal { precision: 38, scale: 0 };
+        for to in [DataType::Float, DataType::Money, decimal] {
+            numeric = numeric || converts(&values[0], from, to, cx)?;
+        }
+    }
     Ok(Value::Int(i32::from(numeric)))
 }
 
@@ -137,6 +138,6 @@ fn eval_is_date(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resu
     let is_short = values[0].string_bytes().is_none_or(|bytes| bytes.len() <= DATE_BYTES_MAX);
     let is_date = !values[0].is_null()
         && is_short
-        && converts(&values[0], &call.arguments[0].ty, DataType::DateTime, cx);
+        && converts(&values[0], &call.arguments[0].ty, DataType::DateTime, cx)?;
     Ok(Value::Int(i32::from(is_date)))
 }

@@ -79,7 +79,7 @@ fn bind_escape(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 }
 
 fn eval_escape(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let kind = text(call, values, 1).unwrap_or_default();
+    let kind = text(call, values, 1)?.unwrap_or_default();
     if !kind.eq_ignore_ascii_case("json") {
         return Err(Msg::InvalidParameter(2, "string_escape").into());
     }

@@ -14,7 +14,7 @@ use sha2::Digest;
 use types::value::ColumnType;
 use types::{Bytes, DataType, Family, Length, Msg, Result, Value};
 
-use crate::entry::{convert, of, text, whole};
+use crate::entry::{convert, of, whole};
 use crate::{Call, Collating, Evaluate, Function};
 use plan::expr::Expr;
 
@@ -51,21 +51,33 @@ fn bind(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
         let type_name = input.name();
         return Err(Msg::InvalidArgumentType(type_name, 2, "encrypt/decrypt by passphrase").into());
     }
-    convert(arguments, 0, DataType::NVarChar(Length::Limited(4_000)))?;
+    convert(arguments, 0, DataType::NVarChar(Length::Limited(PASSPHRASE_UNITS_MAX)))?;
     convert(arguments, 2, DataType::Int)?;
     Ok(of(DataType::VarBinary(Length::Limited(8_000))))
 }
 
+/// The length of the type that a passphrase is converted to.
+const PASSPHRASE_UNITS_MAX: u16 = 4_000;
+/// The most characters that a value of that type has.
+const PASSPHRASE_CHARS_MAX: usize = PASSPHRASE_UNITS_MAX as usize;
+
+/// A key, and an authenticator.
+type Secrets<'v> = ([u8; 32], Option<&'v [u8]>);
+
 /// Returns the key, and the authenticator if one is requested; `None` if one of them is NULL.
-fn secrets<'v>(call: &Call<'_>, values: &'v [Value]) -> Option<([u8; 32], Option<&'v [u8]>)> {
-    let passphrase = text(call, values, 0)?;
+fn secrets<'v>(call: &Call<'_>, values: &'v [Value]) -> Option<Secrets<'v>> {
+    // What is longer is cut, as any value is that becomes an nvarchar(4000).
+    let collation = call.arguments[0].ty.collation;
+    let passphrase = values[0].as_text_up_to(PASSPHRASE_CHARS_MAX, collation);
+    let passphrase = passphrase?;
     let units = plan::long::nvarchar(&passphrase);
     let key = crate::sha256(units.string_bytes().unwrap_or_default());
     let adds = values.get(2).is_some() && whole(values, 2).unwrap_or(0) != 0;
-    match adds {
-        false => Some((key, None)),
-        true => Some((key, Some(values.get(3)?.string_bytes()?))),
+    if !adds {
+        return Some((key, None));
     }
+    let authenticator = values.get(3).and_then(Value::string_bytes);
+    authenticator.map(|authenticator| (key, Some(authenticator)))
 }
 
 fn hash(clear: &[u8], authenticator: Option<&[u8]>) -> Vec<u8> {

@@ -33,12 +33,12 @@ fn bind_compare(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 }
 
 fn encrypt(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let clear = text(call, values, 0).unwrap_or_default();
+    let clear = text(call, values, 0)?.unwrap_or_default();
     Ok(Value::VarBinary(Bytes::from(password::hash(&clear))))
 }
 
 fn compare(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let clear = text(call, values, 0).unwrap_or_default();
+    let clear = text(call, values, 0)?.unwrap_or_default();
     let hash = values[1].string_bytes().unwrap_or_default();
     Ok(flag(password::matches(hash, &clear)))
 }

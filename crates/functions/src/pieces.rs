@@ -7,7 +7,7 @@ use types::{Bytes, Collation, Result, Value};
 use plan::long;
 
 /// What code without schedulers calls in the middle of long work.
-pub(crate) const PAUSE: Pause = Pause(Some(sos::sched::yield_if_quantum_due));
+pub(crate) const PAUSE: Pause = long::PAUSE;
 
 pub(crate) use plan::long::pause;
 
@@ -22,12 +22,18 @@ fn cut(value: &Value, collation: Collation) -> Width {
 /// Returns the pieces of a string as values of its type.
 pub(crate) fn pieces(value: &Value, collation: Collation) -> impl Iterator<Item = Value> + '_ {
     let bytes = value.string_bytes().unwrap_or_default();
-    cut(value, collation).pieces(bytes).enumerate().map(|(place, piece)| {
-        if place > 0 {
+    // Those of a function that is cancelled end early: its result is not used.
+    let goes_on = |(place, _): &(usize, &[u8])| {
+        if *place > 0 {
             pause();
         }
-        value.with_bytes(Bytes::copy_from(piece))
-    })
+        *place == 0 || !long::is_cancelled()
+    };
+    cut(value, collation)
+        .pieces(bytes)
+        .enumerate()
+        .take_while(goes_on)
+        .map(|(_, piece)| value.with_bytes(Bytes::copy_from(piece)))
 }
 
 /// Returns whether a string is worked on in pieces.

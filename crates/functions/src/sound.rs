@@ -71,18 +71,19 @@ fn soundex(text: &str) -> String {
     format!("{code:0<4}")
 }
 
-fn code_of(call: &Call<'_>, values: &[Value], place: usize) -> String {
+fn code_of(call: &Call<'_>, values: &[Value], place: usize) -> Result<String> {
     let collation = call.arguments[place].ty.collation;
-    soundex(&values[place].as_text(collation).unwrap_or_default())
+    let text = plan::long::text(&values[place], collation)?;
+    Ok(soundex(&text.unwrap_or_default()))
 }
 
 fn eval_soundex(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    Ok(Value::varchar(&code_of(call, values, 0), call.ty.collation))
+    Ok(Value::varchar(&code_of(call, values, 0)?, call.ty.collation))
 }
 
 /// Returns the number of positions at which the two codes agree: 4 sounds alike, 0 does not.
 fn eval_difference(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let (left, right) = (code_of(call, values, 0), code_of(call, values, 1));
+    let (left, right) = (code_of(call, values, 0)?, code_of(call, values, 1)?);
     let same = left.bytes().zip(right.bytes()).filter(|(l, r)| l == r).count();
     Ok(Value::Int(i32::try_from(same).unwrap_or(0)))
 }

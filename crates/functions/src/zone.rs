@@ -119,7 +119,7 @@ fn bind_at(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 }
 
 fn eval_at(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some(name) = text(call, values, 1) else { return Ok(Value::Null) };
+    let Some(name) = text(call, values, 1)? else { return Ok(Value::Null) };
     let found = ZONES.iter().find(|(zone, ..)| zone.eq_ignore_ascii_case(&name));
     let Some(zone) = found else { return Err(Msg::UnknownTimeZone(&name).into()) };
     let given = Moment::from_value(&values[0]).ok_or(Msg::InternalError)?;

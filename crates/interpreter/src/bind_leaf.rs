@@ -13,6 +13,7 @@ use ::compile::positioned::{self, Accepts};
 use ::executor::Cx;
 use ::plan::program::{Leaf, LeafAst};
 use ::plan::statement::Bound;
+use ::plan::stop::INTERNAL;
 use ::plan::watch::{self, Found, Watch};
 use ::session::class::ErrorClass;
 use ::session::instance::{MetadataCache, SessionCounter};
@@ -115,6 +116,9 @@ impl Runner<'_> {
     /// Converts an error of binding. Unresolved names end the scope: the TRY block around the
     /// statement does not catch them.
     fn unbound(&self, error: types::Error) -> Stop {
+        if error.number == INTERNAL {
+            return error.into();
+        }
         match ErrorClass::of(&error) {
             ErrorClass::Scope if error.line != 0 => {
                 Stop::Unbound(error.in_procedure(self.procedure))

@@ -442,7 +442,7 @@ impl Runner<'_> {
             ExecuteTarget::Name(name) => name,
             ExecuteTarget::Variable(slot) => {
                 let value = cx.frame.variables[slot.0 as usize].clone();
-                let text = metadata::format::text_of(&value, cx.session).unwrap_or_default();
+                let text = metadata::format::text_of(&value, cx.session)?.unwrap_or_default();
                 parsed = tsql::parse_procedure_name(&text).map_err(|_| not_found(&text))?;
                 &parsed
             }
@@ -578,7 +578,13 @@ impl Runner<'_> {
         let mut text = String::new();
         for part in &call.parts {
             let value = self.value(part, cx)?;
-            text.push_str(&metadata::format::text_of(&value, cx.session).unwrap_or_default());
+            let part = metadata::format::text_of(&value, cx.session)?.unwrap_or_default();
+            if text.is_empty() {
+                text = part;
+            } else {
+                plan::long::ask(text.len() + part.len())?;
+                text.push_str(&part);
+            }
         }
         let Some(who) = &call.run_as else { return run_text(&text, cx) };
         let who = self.who(who, cx)?;

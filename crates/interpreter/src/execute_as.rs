@@ -49,7 +49,7 @@ impl Runner<'_> {
 
     fn name_of(&self, name: &ast::Expr, cx: &mut Cx<'_>) -> Result<String, Stop> {
         let value = self.value(&Leaf::new(LeafAst::Value(name.clone())), cx)?;
-        Ok(text_of(&value, cx.session).unwrap_or_default())
+        Ok(text_of(&value, cx.session)?.unwrap_or_default())
     }
 
     /// Runs REVERT, with its cookie if one is given.

@@ -12,7 +12,7 @@ use ::plan::statement::Bound;
 use ::session::SessionState;
 use ::session::event::emit;
 use ::session::event::emit::error::Receiver;
-use metadata::format::{format_message, text_of, user_message};
+use metadata::format::{format_message, shown, text_of, user_message};
 use metadata::messages::system_message;
 use tsql::ast::{self, RaisErrorOption};
 
@@ -31,7 +31,7 @@ const PRINT_UNICODE_MAX: usize = 4_000;
 impl Runner<'_> {
     pub(crate) fn print(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let value = self.value(leaf, cx)?;
-        let text = text_of(&value, cx.session).unwrap_or_default();
+        let text = shown(&value, PRINT_LENGTH_MAX, cx.session).unwrap_or_default();
         let text = match text.char_indices().nth(PRINT_UNICODE_MAX) {
             None => text,
             Some(_) if self.is_unicode(leaf, cx)? => text.chars().take(PRINT_UNICODE_MAX).collect(),
@@ -85,7 +85,7 @@ impl Runner<'_> {
                 let severity = if severity < 0 { own } else { severity };
                 (*number, severity, message.text, message.logged)
             }
-            other => (50_000, severity, text_of(other, cx.session).unwrap_or_default(), false),
+            other => (50_000, severity, text_of(other, cx.session)?.unwrap_or_default(), false),
         };
         let log = raise.options.contains(&RaisErrorOption::Log);
         check_log(severity, log, cx)?;
@@ -169,7 +169,7 @@ impl Runner<'_> {
             return Err(Error::from(Msg::ThrowNumber(i64::from(number))).with_state(10).into());
         }
         let text = self.value(message, cx)?;
-        let text = text_of(&text, cx.session).unwrap_or_default();
+        let text = text_of(&text, cx.session)?.unwrap_or_default();
         let state = self.int(state, cx)?.unwrap_or(1);
         let state = u8::try_from(state).map_err(|_| Msg::InvalidState(i64::from(state), 0, 255))?;
         Ok(Error::custom(number, 16, state, text))

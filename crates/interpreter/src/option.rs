@@ -89,7 +89,7 @@ impl Runner<'_> {
             Some(word) => Value::nvarchar(word),
             None => self.value(leaf, cx)?,
         };
-        let text = text_of(&value, cx.session).unwrap_or_default();
+        let text = text_of(&value, cx.session)?.unwrap_or_default();
         match option {
             ValueOption::ContextInfo => return set_context_info(&value, cx),
             ValueOption::DateFirst => {

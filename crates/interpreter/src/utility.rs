@@ -15,15 +15,15 @@ use ::session::event::emit::checkpoint;
 use metadata::format::text_of;
 
 /// Returns the literal of a value as a DBCC command reads it: a number, or a text.
-fn literal(value: &Value, cx: &Cx<'_>) -> ast::Literal {
-    let Some(text) = text_of(value, cx.session) else { return ast::Literal::Null };
-    match (value, text.parse()) {
+fn literal(value: &Value, cx: &Cx<'_>) -> types::Result<ast::Literal> {
+    let Some(text) = text_of(value, cx.session)? else { return Ok(ast::Literal::Null) };
+    Ok(match (value, text.parse()) {
         (Value::Bit(_) | Value::TinyInt(_) | Value::SmallInt(_) | Value::Int(_), Ok(number)) => {
             ast::Literal::Int(number)
         }
         (Value::BigInt(_) | Value::Decimal(_), _) => ast::Literal::Decimal(text.into()),
         _ => ast::Literal::NString(text.into()),
-    }
+    })
 }
 
 impl Runner<'_> {
@@ -79,7 +79,7 @@ impl Runner<'_> {
         let mut given = dbcc.clone();
         for argument in given.arguments.iter_mut().filter(|argument| is_variable(argument)) {
             let value = self.value(&Leaf::new(LeafAst::Value(argument.clone())), cx)?;
-            argument.kind = ast::ExprKind::Literal(literal(&value, cx));
+            argument.kind = ast::ExprKind::Literal(literal(&value, cx)?);
         }
         host.dbcc(&given, cx)
     }
@@ -155,7 +155,7 @@ impl Runner<'_> {
                 let kind = ast::ExprKind::Variable(variable.clone());
                 let expr = ast::Expr { kind, span: variable.span };
                 let value = self.value(&Leaf::new(LeafAst::Value(expr)), cx)?;
-                text_of(&value, cx.session).unwrap_or_default()
+                text_of(&value, cx.session)?.unwrap_or_default()
             }
         };
         match &transaction.action {

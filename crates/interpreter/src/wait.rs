@@ -30,7 +30,7 @@ impl Runner<'_> {
 
 /// Converts a time string or a `datetime` to ticks of 100 ns since midnight.
 fn time_of_day(value: &Value, cx: &Cx<'_>) -> Result<i64, Stop> {
-    let text = metadata::format::text_of(value, cx.session).unwrap_or_default();
+    let text = metadata::format::text_of(value, cx.session)?.unwrap_or_default();
     if let Some(moment) = Moment::from_value(value) {
         return Ok(moment.ticks);
     }

@@ -8,14 +8,17 @@ use ::session::SessionState;
 
 /// Longest text that PRINT and RAISERROR send, in characters.
 const MESSAGE_LENGTH_MAX: usize = 2047;
+/// More bytes than a text of that length has, and some for the one character more that shows that it is longer.
+const MESSAGE_BYTES_MAX: usize = 4 * (MESSAGE_LENGTH_MAX + 2);
 
 /// Returns a message that sp_addmessage has added, by its number.
 pub fn user_message(number: i32, session: &SessionState) -> Option<UserMessage> {
     session.catalog.messages.get(&(number, ENGLISH)).cloned()
 }
 
-/// Returns a value converted to text, as PRINT shows it; `None` for NULL.
-pub fn text_of(value: &Value, session: &SessionState) -> Option<String> {
+/// Returns a value converted to text, as PRINT shows it; `None` for NULL. Of a string only as many characters: a long one
+/// is not decoded to show its beginning.
+pub fn shown(value: &Value, chars: usize, session: &SessionState) -> Option<String> {
     let collation = session.collation();
     match value {
         Value::Null => None,
@@ -24,19 +27,31 @@ pub fn text_of(value: &Value, session: &SessionState) -> Option<String> {
         Value::SmallInt(n) => Some(n.to_string()),
         Value::Int(n) => Some(n.to_string()),
         Value::BigInt(n) => Some(n.to_string()),
-        other => other.as_text(collation),
+        other => other.as_text_up_to(chars, collation),
+    }
+}
+
+/// Returns a value converted to text; `None` for NULL.
+///
+/// # Errors
+/// 701 if there is no memory for a long one.
+pub fn text_of(value: &Value, session: &SessionState) -> Result<Option<String>> {
+    match value {
+        Value::VarChar(_) | Value::NVarChar(_) => plan::long::text(value, session.collation()),
+        other => Ok(shown(other, usize::MAX, session)),
     }
 }
 
 /// Replaces `%s`, `%d`, `%i`, `%u`, `%o`, `%x` and `%X`, with flags, width and precision, as printf
 /// does.
 pub fn format_message(text: &str, arguments: &[Value], session: &SessionState) -> Result<String> {
-    let mut out = String::with_capacity(text.len());
+    let mut out = String::with_capacity(text.len().min(MESSAGE_BYTES_MAX));
     let mut next = arguments.iter();
     let mut position = 0;
     let mut rest = text;
     while let Some(percent) = rest.find('%') {
-        out.push_str(&rest[..percent]);
+        plan::long::pause();
+        push(&mut out, &rest[..percent]);
         rest = &rest[percent + 1..];
         if let Some(behind) = rest.strip_prefix('%') {
             out.push('%');
@@ -49,11 +64,17 @@ pub fn format_message(text: &str, arguments: &[Value], session: &SessionState) -
         substitute(&mut out, &specification, value, position, session)?;
         rest = behind;
     }
-    out.push_str(rest);
+    push(&mut out, rest);
     if out.chars().count() > MESSAGE_LENGTH_MAX {
         out = out.chars().take(MESSAGE_LENGTH_MAX - 3).chain("...".chars()).collect();
     }
     Ok(out)
+}
+
+/// Appends what is shown of a text: the rest of a long message is left out.
+fn push(out: &mut String, text: &str) {
+    let room = MESSAGE_BYTES_MAX.saturating_sub(out.len());
+    out.push_str(&text[..text.floor_char_boundary(room)]);
 }
 
 /// One conversion specification: `%`, flags, width, precision, conversion.
@@ -109,9 +130,14 @@ fn count<'v>(
     arguments: &mut impl Iterator<Item = &'v Value>,
     session: &SessionState,
 ) -> Option<usize> {
+    /// More digits than a width has.
+    const DIGITS_MAX: usize = 40;
     if let Some(behind) = rest.strip_prefix('*') {
         *rest = behind;
-        return arguments.next().and_then(|v| text_of(v, session)).and_then(|t| t.parse().ok());
+        return arguments
+            .next()
+            .and_then(|v| shown(v, DIGITS_MAX, session))
+            .and_then(|t| t.parse().ok());
     }
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, behind) = rest.split_at(digits);
@@ -137,23 +163,21 @@ fn substitute(
     let body = match (specification.kind, value, whole) {
         (_, Value::Null, _) => "(null)".to_owned(),
         ('s', _, None) if is_text => {
-            let text = text_of(value, session).unwrap_or_default();
-            match specification.precision {
-                Some(most) => text.chars().take(most).collect(),
-                None => text,
-            }
+            let most = specification.precision.unwrap_or(usize::MAX).min(MESSAGE_LENGTH_MAX + 1);
+            shown(value, most, session).unwrap_or_default()
         }
         ('s', _, _) | (_, _, None) => return Err(Msg::SubstitutionMismatch(position).into()),
         (kind, _, Some(n)) => number(kind, n, specification),
     };
-    let missing = specification.width.saturating_sub(body.chars().count());
+    let width = specification.width.min(MESSAGE_LENGTH_MAX + 1);
+    let missing = width.saturating_sub(body.chars().count());
     if specification.left {
-        out.push_str(&body);
+        push(out, &body);
         out.extend(std::iter::repeat_n(' ', missing));
     } else {
         let fill = if specification.zero && specification.kind != 's' { '0' } else { ' ' };
         out.extend(std::iter::repeat_n(fill, missing));
-        out.push_str(&body);
+        push(out, &body);
     }
     Ok(())
 }
@@ -166,7 +190,8 @@ fn number(kind: char, n: i64, specification: &Specification) -> String {
         'u' => n.cast_unsigned().to_string(),
         _ => n.unsigned_abs().to_string(),
     };
-    let digits = format!("{digits:0>width$}", width = specification.precision.unwrap_or(0));
+    let width = specification.precision.unwrap_or(0).min(MESSAGE_LENGTH_MAX + 1);
+    let digits = format!("{digits:0>width$}");
     let sign = match kind {
         'd' | 'i' if n < 0 => "-",
         'd' | 'i' if specification.plus => "+",

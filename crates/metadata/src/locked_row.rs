@@ -24,7 +24,7 @@ fn key_of(scope: &Scope<'_>, locked: &LockedRow) -> String {
     let values = table.rows.data.show_row(row, |image| {
         let view = table.layout.view(image.bytes, image.blobs);
         let value = |(ordinal, _): &(u16, bool)| {
-            let text = format::text_of(&view.get(usize::from(*ordinal)), scope.session);
+            let text = format::shown(&view.get(usize::from(*ordinal)), usize::MAX, scope.session);
             let column = &table.columns[usize::from(*ordinal)].name;
             format!("{column} = {}", text.as_deref().unwrap_or("NULL"))
         };

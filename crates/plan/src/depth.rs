@@ -4,6 +4,7 @@
 //! in the middle. So a tree that is too deep is refused beforehand: docs/decisions/0200. The
 //! measurement itself is a loop, not recursive.
 
+use sos::sched::Pace;
 use types::{Msg, Result};
 
 use crate::children;
@@ -111,7 +112,9 @@ fn most<'p>(parts: impl Iterator<Item = Part<'p>>) -> Most {
     let mut left: Vec<(Part<'p>, Path)> = parts.map(|part| (part, Path::default())).collect();
     let mut joins = vec![0];
     let (mut bytes, mut set_operations) = (0, 0);
+    let mut pace = Pace::new();
     while let Some((part, mut path)) = left.pop() {
+        pace.tick();
         match part {
             Part::Node(node) => {
                 path.bytes += NODE_BYTES;

@@ -1,7 +1,9 @@
 //! Memory for long values. Space for a result of megabytes is requested before the result is built,
 //! because growing a `Vec` cannot be refused.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use crate::stop::cancelled;
 use sos::memory;
@@ -10,7 +12,7 @@ use sos::sched::{check_quantum_soon, yield_if_quantum_due};
 
 use types::compare::{Truth, order_watched};
 use types::comparison::{self, CompareOp};
-use types::convert::{Pause, Watched};
+use types::convert::{Lent, Pause, Watched};
 use types::key::{self, Direction, KeyPart};
 use types::text::PIECE_BYTES;
 use types::{Bytes, Collation, DataType, Error, Msg, Result, Value};
@@ -40,7 +42,8 @@ pub enum Takes {
     Converted = 6,
 }
 
-/// Requests the memory of an operation whose result has this type.
+/// Requests the memory of an operation whose result has this type. What returns a short one works on its operands in
+/// place, or asks when it decodes one: see [`text`].
 ///
 /// # Errors
 /// As [`ask`].
@@ -67,9 +70,74 @@ pub fn append(text: &mut Vec<u8>, more: &[u8]) -> Result<()> {
     let after = text.len() + more.len();
     if after > text.capacity() && after >= LONG_BYTES {
         ask(after.saturating_mul(3))?;
+        move_to_larger(text, more.len());
     }
     text.extend_from_slice(more);
     Ok(())
+}
+
+/// Moves a text to a place of twice its room, or of more if more bytes are coming. Other requests run in between.
+#[cold]
+fn move_to_larger(text: &mut Vec<u8>, more: usize) {
+    let mut larger = Vec::with_capacity((text.len() + more).max(2 * text.capacity()));
+    for piece in text.chunks(PIECE_BYTES) {
+        larger.extend_from_slice(piece);
+        pause();
+    }
+    *text = larger;
+}
+
+/// Makes room in a text for this number of further bytes. A text of megabytes is moved piece by piece.
+#[inline]
+pub fn reserve(text: &mut String, more: usize) {
+    if text.capacity() - text.len() < more && text.len() >= LONG_BYTES {
+        move_text(text, more);
+    }
+}
+
+#[cold]
+fn move_text(text: &mut String, more: usize) {
+    let mut larger = String::with_capacity((text.len() + more).max(2 * text.capacity()));
+    for piece in types::text::str_pieces(text) {
+        larger.push_str(piece);
+        pause();
+    }
+    *text = larger;
+}
+
+/// A list whose items are freed piece by piece: other requests run in between. A million items that own memory take a
+/// hundred milliseconds.
+#[derive(Debug)]
+pub struct FreedInPieces<T>(pub Vec<T>);
+
+impl<T> Default for FreedInPieces<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Drop for FreedInPieces<T> {
+    fn drop(&mut self) {
+        /// Items that are freed between two checks for the quantum.
+        const MANY: usize = 64;
+        while self.0.len() > MANY && !std::thread::panicking() {
+            self.0.truncate(self.0.len() - MANY);
+            yield_if_quantum_due();
+        }
+    }
+}
+
+impl<T> std::ops::Deref for FreedInPieces<T> {
+    type Target = Vec<T>;
+    fn deref(&self) -> &Vec<T> {
+        &self.0
+    }
+}
+
+impl<T> std::ops::DerefMut for FreedInPieces<T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        &mut self.0
+    }
 }
 
 /// Appends to a list that grows. Requests the memory of a list that must be moved to a larger place.
@@ -86,7 +154,7 @@ pub fn push<T>(list: &mut Vec<T>, item: T) -> Result<()> {
 }
 
 /// What code without schedulers calls after a piece of a long value.
-pub const PAUSE: Pause = Pause(Some(pause));
+pub const PAUSE: Pause = Pause(Some(Lent { pause, ask, join }));
 
 /// Yields if the quantum is over. For work of a piece, which takes longer than some rows do.
 pub fn pause() {
@@ -96,9 +164,7 @@ pub fn pause() {
 
 /// Concatenates long parts. Other requests run between two pieces.
 pub fn join(parts: &[&[u8]]) -> Bytes {
-    let total = parts.iter().map(|part| part.len()).sum();
-    let pieces = parts.iter().flat_map(|part| part.chunks(PIECE_BYTES));
-    Bytes::from_shared(memory::joined(total, pieces, pause))
+    Bytes::from_shared(shared(parts))
 }
 
 /// Concatenates two long values of a type without a limit; `None` if they are something else.
@@ -112,22 +178,47 @@ pub fn join_values(left: &Value, right: &Value, result: &DataType) -> Option<Val
     (is_long && is_copied).then(|| left.with_bytes(join(&parts)))
 }
 
-/// Returns the text of a string value, `None` for any other. Other requests run while a long one is decoded.
-pub fn text(value: &Value, collation: Collation) -> Option<String> {
+/// Returns the text of a string value, `None` for any other. Requests the memory of a long one; other requests run
+/// while it is decoded.
+///
+/// # Errors
+/// As [`ask`].
+pub fn text(value: &Value, collation: Collation) -> Result<Option<String>> {
     value.as_text_pausing(collation, PAUSE)
 }
 
 /// Makes an `nvarchar` value. Other requests run while a long one is encoded.
 pub fn nvarchar(text: &str) -> Value {
-    if text.len() <= PIECE_BYTES {
-        return Value::nvarchar(text);
-    }
-    let mut units = Vec::with_capacity(text.len() * 2);
-    for piece in types::text::str_pieces(text) {
-        piece.encode_utf16().for_each(|unit| units.extend_from_slice(&unit.to_le_bytes()));
+    Value::NVarChar(types::text::to_utf16_pausing(text, PAUSE))
+}
+
+/// Makes a `varchar` value in the code page of `collation`. Other requests run while a long one is encoded.
+pub fn varchar(text: &str, collation: Collation) -> Value {
+    Value::VarChar(types::text::to_code_page_pausing(text, collation, PAUSE))
+}
+
+/// Does long work that ends once the client cancels the statement.
+///
+/// # Errors
+/// An error that stops the statement if `cancel` was set while the work was done.
+pub fn watched<R>(cancel: &Cancel, work: impl FnOnce(&Watched<'_>) -> R) -> Result<R> {
+    let go_on = || {
         pause();
+        !cancel.is_set()
+    };
+    let watched = Watched::new(&go_on);
+    let result = work(&watched);
+    if watched.is_over() { Err(cancelled()) } else { Ok(result) }
+}
+
+/// Copies parts into one shared sequence. Other requests run while a long one is copied.
+pub fn shared(parts: &[&[u8]]) -> Arc<[u8]> {
+    let total: usize = parts.iter().map(|part| part.len()).sum();
+    if total <= PIECE_BYTES {
+        return parts.concat().into();
     }
-    Value::NVarChar(join(&[&units]))
+    let pieces = parts.iter().flat_map(|part| part.chunks(PIECE_BYTES));
+    memory::joined(total, pieces, pause)
 }
 
 /// Returns whether an operation over a value takes long enough to be paused.
@@ -170,13 +261,8 @@ fn compare_long(
     if left.is_null() || right.is_null() {
         return Ok(Truth::Unknown);
     }
-    let go_on = || {
-        pause();
-        !cancel.is_set()
-    };
-    let watched = Watched::new(&go_on);
-    let order = order_watched(left, right, collation, &watched);
-    if watched.is_over() { Err(cancelled()) } else { Ok(comparison::matches(op, order).into()) }
+    let order = watched(cancel, |watched| order_watched(left, right, collation, watched))?;
+    Ok(comparison::matches(op, order).into())
 }
 
 /// Orders two values of one type as [`types::compare::order`] does. Other requests run while long ones are compared.
@@ -188,32 +274,101 @@ pub fn order(left: &Value, right: &Value, collation: Collation) -> Ordering {
     types::compare::order(left, right, collation)
 }
 
-/// Appends the key form of a value as [`key::encode_value`] does. Other requests run while that of a long one is made.
+/// Appends the key form of a value as [`key::encode_value`] does. The memory of a long one's is requested, and other
+/// requests run while it is made.
+///
+/// # Errors
+/// As [`ask`].
 #[inline]
-pub fn encode_value(value: &Value, part: KeyPart, out: &mut Vec<u8>) {
+pub fn encode_value(value: &Value, part: KeyPart, out: &mut Vec<u8>) -> Result<()> {
+    if is_long(value) {
+        return encode_long(value, part, out);
+    }
+    key::encode_value(value, part, out);
+    Ok(())
+}
+
+#[cold]
+fn encode_long(value: &Value, part: KeyPart, out: &mut Vec<u8>) -> Result<()> {
+    ask_for_key(value.string_bytes().map_or(0, <[u8]>::len))?;
+    encode_value_asked(value, part, out);
+    Ok(())
+}
+
+/// Requests the memory of the key of a value with this number of bytes.
+///
+/// # Errors
+/// As [`ask`].
+pub fn ask_for_key(bytes: usize) -> Result<()> {
+    /// Bytes of a key, while it grows, for each byte of its value: the key of a text has its weights, of several levels.
+    const TIMES: usize = 8;
+    ask(TIMES * bytes)
+}
+
+/// As [`encode_value`], where the caller has requested the memory for all values of a batch.
+#[inline]
+pub fn encode_value_asked(value: &Value, part: KeyPart, out: &mut Vec<u8>) {
     if is_long(value) {
         return paused(|watched| key::encode_value_watched(value, part, out, watched));
     }
     key::encode_value(value, part, out);
 }
 
-/// Appends the form by which a value is grouped, as [`types::compare::group_key`] does. Other requests run while that of
-/// a long one is made.
+/// As [`group_key`], where the caller has requested the memory for all values of a batch.
 #[inline]
-pub fn group_key(value: &Value, collation: Collation, out: &mut Vec<u8>) {
+pub fn group_key_asked(value: &Value, collation: Collation, out: &mut Vec<u8>) {
     if is_long(value) {
-        return encode_value(value, KeyPart { collation, direction: Direction::Ascending }, out);
+        let part = KeyPart { collation, direction: Direction::Ascending };
+        return encode_value_asked(value, part, out);
     }
     types::compare::group_key(value, collation, out);
 }
 
-/// Does long work that pauses.
+/// Appends the form by which a value is grouped, as [`types::compare::group_key`] does; of a long one as
+/// [`encode_value`] does.
+///
+/// # Errors
+/// As [`ask`].
+#[inline]
+pub fn group_key(value: &Value, collation: Collation, out: &mut Vec<u8>) -> Result<()> {
+    if is_long(value) {
+        return encode_long(value, KeyPart { collation, direction: Direction::Ascending }, out);
+    }
+    types::compare::group_key(value, collation, out);
+    Ok(())
+}
+
+/// Does long work that pauses, and ends once [`is_cancelled`].
 #[cold]
 fn paused<R>(work: impl FnOnce(&Watched<'_>) -> R) -> R {
     work(&Watched::new(&|| {
         pause();
-        true
+        !is_cancelled()
     }))
+}
+
+thread_local! {
+    /// The cancellation of the function over long values that the thread is in.
+    static CANCEL: RefCell<Option<Arc<Cancel>>> = const { RefCell::new(None) };
+}
+
+/// Does long work whose result is not used once `cancel` is set: the caller looks after it. Loops in it may then end
+/// early, with any result.
+#[cold]
+pub fn cancellable<R>(cancel: &Arc<Cancel>, work: impl FnOnce() -> R) -> R {
+    struct Restore(Option<Arc<Cancel>>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CANCEL.set(self.0.take());
+        }
+    }
+    let _restore = Restore(CANCEL.replace(Some(Arc::clone(cancel))));
+    work()
+}
+
+/// Returns whether the result of the long work that the thread is in is no longer wanted.
+pub fn is_cancelled() -> bool {
+    CANCEL.with_borrow(|cancel| cancel.as_ref().is_some_and(|cancel| cancel.is_set()))
 }
 
 /// The memory of a structure of many small pieces, such as a tree: requested piece by piece, a megabyte at
@@ -237,6 +392,9 @@ impl Growing {
 
     #[cold]
     fn request(&mut self) -> Result<()> {
+        if is_cancelled() {
+            return Err(cancelled());
+        }
         ask((self.taken - self.granted).max(LONG_BYTES))?;
         self.granted = self.taken;
         Ok(())
@@ -278,5 +436,41 @@ mod tests {
             assert!(join_values(&value, &value.with_bytes(Bytes::new()), &ty).is_none());
         }
         assert!(nvarchar(&long) == Value::nvarchar(&long));
+    }
+
+    #[test]
+    fn the_key_of_a_long_value_ends_early_where_its_function_is_cancelled() {
+        let long = Value::nvarchar(&"a\u{e9}".repeat(LONG_BYTES));
+        let part = KeyPart { collation: Collation::default(), direction: Direction::Ascending };
+        let key = || {
+            let mut key = Vec::new();
+            encode_value(&long, part, &mut key).unwrap();
+            key.len()
+        };
+        let whole = key();
+        let cancel = Arc::new(Cancel::new());
+        assert_eq!(cancellable(&cancel, key), whole);
+        cancel.set();
+        assert!(cancellable(&cancel, key) < whole / 8);
+        let refused = cancellable(&cancel, || Growing::default().take(2 * LONG_BYTES));
+        assert_eq!(refused.unwrap_err().number, crate::stop::INTERNAL);
+        assert_eq!(key(), whole, "behind the function nothing is cancelled");
+    }
+
+    #[test]
+    fn texts_and_lists_are_the_same_in_a_larger_place() {
+        let piece = "a\u{e9}\u{20ac}".repeat(LONG_BYTES / 32);
+        let (mut text, mut bytes, mut plain) = (String::new(), Vec::new(), String::new());
+        for _ in 0..64 {
+            reserve(&mut text, piece.len());
+            text.push_str(&piece);
+            append(&mut bytes, piece.as_bytes()).unwrap();
+            plain.push_str(&piece);
+        }
+        assert!(text == plain && bytes == plain.as_bytes());
+        assert!(*shared(&[plain.as_bytes(), b"x"]) == *[plain.as_bytes(), b"x"].concat());
+        let item = Arc::new(());
+        drop(FreedInPieces(vec![Arc::clone(&item); 1_000]));
+        assert_eq!(Arc::strong_count(&item), 1);
     }
 }

@@ -6,6 +6,9 @@ use types::Error;
 /// Number of errors that are never sent to a client.
 pub const INTERNAL: i32 = 0;
 
+/// Severity of the error of a statement whose client is gone; that of a cancelled one is 16.
+pub const GONE: u8 = 20;
+
 /// Returns whether an error is not about the data: lack of memory (701), of a memory grant (8645) or of room in the log
 /// (9002), a log that failed (9001), a cancelled statement, a lost connection.
 pub fn is_about_resources(error: &Error) -> bool {

@@ -34,7 +34,7 @@ fn before(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
 
 /// `sp_delete_database_backuphistory @database_name`: removes what is of one database.
 fn of_database(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let Some(name) = text(arguments, 0, "@database_name", cx) else {
+    let Some(name) = text(arguments, 0, "@database_name", cx)? else {
         let procedure = "sp_delete_database_backuphistory";
         return Err(Msg::ParameterNotSupplied(procedure, "@database_name").into());
     };

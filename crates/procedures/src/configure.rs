@@ -105,7 +105,7 @@ const OTHERS: &[&str] = &[
 
 /// `sp_configure [@configname [, @configvalue]]`.
 fn configure(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let Some(name) = text(arguments, 0, "@configname", cx) else {
+    let Some(name) = text(arguments, 0, "@configname", cx)? else {
         return run(&LIST, &mut [], cx);
     };
     let setting = find(&name, cx)?;

@@ -1,7 +1,5 @@
 //! sp_executesql and sp_reset_connection, and shared code for parameterised statements.
 
-use std::sync::Arc;
-
 use sos::memory::{MemoryClerk, with_clerk};
 use types::value::ColumnType;
 use types::{Error, Msg, Value};
@@ -10,6 +8,7 @@ use crate::procedure::{SystemProcedure, argument};
 use ::binder::parameter::default_of;
 use ::binder::program::Parameters;
 use ::executor::{Cx, Frame};
+use ::plan::long;
 use ::plan::program::{
     DeclaredParameter, ParameterDefault, Program, TableVariableDef, VariableDef,
 };
@@ -94,15 +93,15 @@ pub(crate) fn prepare(
     if let Some(entry) = session.caches.programs.take(key, version).filter(is_it) {
         return Ok((key, entry));
     }
-    let sent: Arc<[u8]> = [bytes(statement), bytes(declared)].concat().into();
+    let sent = long::shared(&[bytes(statement), bytes(declared)]);
     if let Some(program) = session.instance.programs.get(key, version, &sent) {
         return Ok((key, Entry { procedure: None, text: sent, program }));
     }
     let collation = session.collation();
-    let declared = declared.as_text(collation).unwrap_or_default();
+    let declared = long::text(declared, collation)?.unwrap_or_default();
     let parse = || parse_parameters(&declared, session);
     let parameters = with_clerk(MemoryClerk::SqlPlans, parse)?;
-    let text = statement.as_text(collation).unwrap_or_default();
+    let text = long::text(statement, collation)?.unwrap_or_default();
     session.accounting.counters.count(SessionCounter::PlanMisses);
     let origin = Origin::Prepared(declared.as_str().into());
     let program = ::compile::compile_text(session, &text, parameters, origin)?;

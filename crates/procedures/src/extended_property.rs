@@ -123,12 +123,13 @@ fn target(
     cx: &Cx<'_>,
 ) -> Result<Target, Stop> {
     let invalid = || Stop::from(Msg::InvalidProcedureOption(procedure));
-    let property = text(arguments, 0, "@name", cx).filter(|n| !n.is_empty()).ok_or_else(invalid)?;
+    let property =
+        text(arguments, 0, "@name", cx)?.filter(|n| !n.is_empty()).ok_or_else(invalid)?;
     let mut levels = Vec::new();
     for level in 0..3 {
         let at = first + 2 * level;
-        let kind = text(arguments, at, &format!("@level{level}type"), cx);
-        let name = text(arguments, at + 1, &format!("@level{level}name"), cx);
+        let kind = text(arguments, at, &format!("@level{level}type"), cx)?;
+        let name = text(arguments, at + 1, &format!("@level{level}name"), cx)?;
         match (kind, name) {
             (Some(kind), Some(name)) if levels.len() == level => {
                 levels.push(Level { kind, name: Some(name) });

@@ -18,7 +18,7 @@ pub(crate) static PROCEDURES: &[SystemProcedure] =
 const MILLISECONDS_MAX: i64 = 10_000;
 
 fn fault(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let fault = text(arguments, 0, "@fault", cx).unwrap_or_default();
+    let fault = text(arguments, 0, "@fault", cx)?.unwrap_or_default();
     let milliseconds = whole(arguments, 1, "@milliseconds").unwrap_or(0);
     let milliseconds = milliseconds.clamp(0, MILLISECONDS_MAX).unsigned_abs();
     let duration = Duration::from_millis(milliseconds);

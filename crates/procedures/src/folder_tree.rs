@@ -45,7 +45,7 @@ fn asked(arguments: &[Argument], cx: &Cx<'_>) -> Result<Asked, Stop> {
     if arguments.len() > 3 {
         return Err(Msg::TooManyArguments("xp_dirtree").into());
     }
-    let Some(folder) = text(arguments, 0, "@folder", cx) else {
+    let Some(folder) = text(arguments, 0, "@folder", cx)? else {
         return Err(Msg::ParameterNotSupplied("xp_dirtree", "@folder").into());
     };
     let number = |place: usize, name: &str| -> Result<i64, Stop> {

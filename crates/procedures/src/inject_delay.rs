@@ -25,8 +25,8 @@ fn inject_delay(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop
     if arguments.len() > 4 {
         return Err(Msg::TooManyArguments("sp_inject_delay").into());
     }
-    let kind = text(arguments, 0, "@point", cx).unwrap_or_default();
-    let class = text(arguments, 1, "@class", cx).unwrap_or_default();
+    let kind = text(arguments, 0, "@point", cx)?.unwrap_or_default();
+    let class = text(arguments, 1, "@class", cx)?.unwrap_or_default();
     let number = |place, name| whole(arguments, place, name).unwrap_or(0).max(0).unsigned_abs();
     let delay = Duration::from_micros(number(2, "@microseconds"));
     let length = Duration::from_secs(number(3, "@seconds"));

@@ -37,13 +37,13 @@ fn add(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
         let text = "User-defined error messages must have a severity level between 1 and 25.";
         return Err(custom(15_041, text));
     };
-    let said = text(arguments, 2, "@msgtext", cx);
+    let said = text(arguments, 2, "@msgtext", cx)?;
     let Some(said) = said else {
         return Err(Msg::ParameterNotSupplied("sp_addmessage", "@msgtext").into());
     };
-    check_language(text(arguments, 3, "@lang", cx).as_deref())?;
-    let logged = with_log(text(arguments, 4, "@with_log", cx).as_deref())?;
-    let replace = text(arguments, 5, "@replace", cx);
+    check_language(text(arguments, 3, "@lang", cx)?.as_deref())?;
+    let logged = with_log(text(arguments, 4, "@with_log", cx)?.as_deref())?;
+    let replace = text(arguments, 5, "@replace", cx)?;
     let replaces = replace.as_deref().is_some_and(|word| word.eq_ignore_ascii_case("REPLACE"));
     change(cx, |messages| {
         if !replaces && messages.contains_key(&(number, ENGLISH)) {
@@ -60,11 +60,11 @@ fn add(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
 fn alter(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     check_permission(cx)?;
     let number = number(arguments, "@message_id", "sp_altermessage")?;
-    let parameter = text(arguments, 1, "@parameter", cx).unwrap_or_default();
+    let parameter = text(arguments, 1, "@parameter", cx)?.unwrap_or_default();
     if !parameter.eq_ignore_ascii_case("WITH_LOG") {
         return Err(Msg::NotSupported(&format!("sp_altermessage '{parameter}'")).into());
     }
-    let logged = with_log(text(arguments, 2, "@parameter_value", cx).as_deref())?;
+    let logged = with_log(text(arguments, 2, "@parameter_value", cx)?.as_deref())?;
     if number <= SYSTEM_NUMBER_MAX {
         return Err(Msg::NotSupported("sp_altermessage of a message of the system").into());
     }
@@ -84,7 +84,7 @@ fn drop(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     if number <= SYSTEM_NUMBER_MAX {
         return Err(custom(15_178, "Cannot drop a message with an ID less than 50,000."));
     }
-    let language = text(arguments, 1, "@lang", cx);
+    let language = text(arguments, 1, "@lang", cx)?;
     check_language(language.as_deref().filter(|lang| !lang.eq_ignore_ascii_case("all")))?;
     change(cx, |messages| match messages.remove(&(number, ENGLISH)) {
         Some(_) => Ok(()),

@@ -42,14 +42,17 @@ pub(crate) fn argument<'a>(
 }
 
 /// Returns an argument's text; `None` if it is missing or NULL.
+///
+/// # Errors
+/// 701 if there is no memory for a long one.
 pub(crate) fn text(
     arguments: &[Argument],
     position: usize,
     name: &str,
     cx: &Cx<'_>,
-) -> Option<String> {
-    let value = &argument(arguments, position, name)?.value;
-    plan::long::text(value, cx.session.collation())
+) -> types::Result<Option<String>> {
+    let given = argument(arguments, position, name).map(|argument| &argument.value);
+    given.map_or(Ok(None), |value| plan::long::text(value, cx.session.collation()))
 }
 
 /// Returns an argument's whole number; `None` if it is missing, NULL or not a number.

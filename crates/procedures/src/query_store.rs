@@ -233,7 +233,7 @@ fn set_hints(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let procedure = "sp_query_store_set_hints";
     let database = database(&HINTS, procedure, arguments, cx)?;
     let query = id(arguments, 0, QUERY, procedure)?;
-    let hints = text(arguments, 1, HINTS[1], cx)
+    let hints = text(arguments, 1, HINTS[1], cx)?
         .ok_or(Msg::ProcedureExpectsParameter(HINTS[1], "nvarchar(max)"))?;
     for (place, usual) in [(3, 1), (4, 0)] {
         let given = whole(arguments, place, HINTS[place]);
@@ -244,7 +244,7 @@ fn set_hints(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     check_on(database, 6, cx)?;
     let parsed = ::compile::hinted::parse(&hints)?;
     ::binder::hint::check_for_query_store(&parsed)?;
-    let comment = text(arguments, 2, HINTS[2], cx);
+    let comment = text(arguments, 2, HINTS[2], cx)?;
     let set = change(database, cx, |found| {
         let known = found.store.queries.contains_key(&query);
         known.then(|| found.store.set_hint(query, hints.trim(), comment))

@@ -25,7 +25,7 @@ pub(crate) static PROCEDURES: &[SystemProcedure] =
 fn get_range(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     const NAME: &str = "sp_sequence_get_range";
     let missing = |parameter| Msg::ParameterNotSupplied(NAME, parameter);
-    let name = text(arguments, 0, "@sequence_name", cx);
+    let name = text(arguments, 0, "@sequence_name", cx)?;
     let name = name.ok_or_else(|| missing("@sequence_name"))?;
     let size = whole(arguments, 1, "@range_size").ok_or_else(|| missing("@range_size"))?;
     let parsed = parse_object_name(&name)?;

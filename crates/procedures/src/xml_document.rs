@@ -21,11 +21,11 @@ const DOCUMENTS_MAX: usize = 10_000;
 
 /// `sp_xml_preparedocument @hdoc OUTPUT [, @xmltext [, @xpath_namespaces]]`.
 fn prepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let document = match text(arguments, 1, "@xmltext", cx) {
+    let document = match text(arguments, 1, "@xmltext", cx)? {
         Some(text) => read(&text, cx)?,
         None => Document::default(),
     };
-    let namespaces = match text(arguments, 2, "@xpath_namespaces", cx) {
+    let namespaces = match text(arguments, 2, "@xpath_namespaces", cx)? {
         Some(text) => declared(&read(&text, cx)?),
         None => Vec::new(),
     };

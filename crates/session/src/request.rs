@@ -1,5 +1,6 @@
 //! `RequestState`: where the running request is, and what ends with it.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use types::Error;
@@ -28,6 +29,9 @@ pub struct RequestState {
     pub handled_errors: Vec<Error>,
     /// Line of the running statement in its batch or procedure.
     pub line: u32,
+    /// The serial of the program whose statement an event has shown last, and that statement's offset: its byte, and
+    /// the unit in UTF-16. The next one is counted from there.
+    pub shown_offset: Cell<(u64, (usize, usize))>,
 }
 
 impl RequestState {

@@ -218,7 +218,7 @@ impl SessionState {
                 types::convert::AnsiWarnings::Off
             },
             round_abort: self.options.numeric_round_abort,
-            pause: types::convert::Pause(Some(sos::sched::yield_if_quantum_due)),
+            pause: plan::long::PAUSE,
         }
     }
 

@@ -4,7 +4,7 @@ use types::{Error, Msg};
 
 pub use super::class::ErrorClass;
 use plan::sink::Disconnected;
-pub use plan::stop::{INTERNAL, cancelled};
+pub use plan::stop::{GONE, INTERNAL, cancelled};
 
 /// The reason why a program stops early.
 #[derive(Debug)]
@@ -27,8 +27,14 @@ pub enum Stop {
 }
 
 impl From<Error> for Stop {
+    /// An error that is never sent to a client stops the program for the reason that it reports: it can be raised
+    /// wherever long work looks for a cancellation, such as while a statement is bound.
     fn from(error: Error) -> Self {
-        Self::Error(error)
+        match (error.number, error.severity, error.state) {
+            (INTERNAL, GONE, _) => Self::Disconnected,
+            (INTERNAL, _, 1) => Self::Cancelled,
+            _ => Self::Error(error),
+        }
     }
 }
 

@@ -5,6 +5,9 @@
 //! index and finding a closing parenthesis a lookup. A lexical error (an unclosed string) is a
 //! token too, so that a syntax error in front of it is reported first.
 
+use types::pause::Watched;
+use types::text::PIECE_BYTES;
+
 use crate::keyword::Keyword;
 
 /// The class of a token.
@@ -93,6 +96,9 @@ pub(crate) struct Token {
     end_or_match: u32,
 }
 
+/// The room that a list of open parentheses begins with.
+const LIST_ROOM: usize = 8;
+
 /// The value of `end_or_match` for a parenthesis that nothing closes.
 pub(crate) const UNMATCHED: u32 = u32::MAX;
 
@@ -115,18 +121,35 @@ impl Token {
 
 /// Cuts `text` into tokens; the last one is [`TokenKind::End`]. `text` is shorter than 4 GB.
 pub(crate) fn tokenize(text: &str) -> Vec<Token> {
-    // SQL has a token for every 4 to 5 bytes; too small a guess costs one reallocation.
+    tokenize_watched(text, &Watched::new(&|| true))
+}
+
+/// As [`tokenize`]; pauses, and ends early once the tokens are no longer wanted.
+pub(crate) fn tokenize_watched(text: &str, watched: &Watched<'_>) -> Vec<Token> {
+    // SQL has a token for every 4 to 5 bytes; too small a guess costs one copy.
     let mut lexer = Lexer {
         text,
         bytes: text.as_bytes(),
         position: 0,
         tokens: Vec::with_capacity(text.len() / 4 + 4),
+        watched,
     };
     let mut open = Vec::new();
     loop {
+        if lexer.tokens.len() == lexer.tokens.capacity() {
+            grow(&mut lexer.tokens, watched);
+        }
+        if !watched.step() {
+            lexer.give_up();
+        }
         let kind = lexer.next();
         match kind {
-            TokenKind::LeftParen => open.push(lexer.tokens.len() - 1),
+            TokenKind::LeftParen => {
+                if open.len() == open.capacity() {
+                    grow(&mut open, watched);
+                }
+                open.push(lexer.tokens.len() - 1);
+            }
             TokenKind::RightParen => {
                 if let Some(left) = open.pop() {
                     lexer.tokens[left].end_or_match = narrow(lexer.tokens.len() - 1);
@@ -136,6 +159,23 @@ pub(crate) fn tokenize(text: &str) -> Vec<Token> {
             _ => {}
         }
     }
+}
+
+/// Doubles the room of a list. A list of megabytes is moved piece by piece.
+#[cold]
+fn grow<T: Copy>(list: &mut Vec<T>, watched: &Watched<'_>) {
+    /// Items that are moved at once.
+    const MANY: usize = 4_096;
+    if list.len() <= MANY {
+        list.reserve(list.len().max(LIST_ROOM));
+        return;
+    }
+    let mut larger = Vec::with_capacity(2 * list.len());
+    for piece in list.chunks(MANY) {
+        larger.extend_from_slice(piece);
+        watched.piece();
+    }
+    *list = larger;
 }
 
 /// Narrows an offset. It always fits: the parser refuses text of 4 GB and more.
@@ -173,9 +213,33 @@ struct Lexer<'a> {
     bytes: &'a [u8],
     position: usize,
     tokens: Vec<Token>,
+    watched: &'a Watched<'a>,
 }
 
 impl Lexer<'_> {
+    /// Goes to the end of the text: its tokens are no longer wanted.
+    #[cold]
+    fn give_up(&mut self) {
+        self.position = self.bytes.len();
+    }
+
+    /// Skips bytes of a kind. Others run in the middle of a long run of them.
+    #[inline]
+    fn skip_while(&mut self, is: impl Fn(u8) -> bool) {
+        loop {
+            let rest = &self.bytes[self.position..];
+            let piece = &rest[..rest.len().min(PIECE_BYTES)];
+            let length = piece.iter().position(|byte| !is(*byte)).unwrap_or(piece.len());
+            self.position += length;
+            if length < piece.len() || length == rest.len() {
+                return;
+            }
+            if !self.watched.piece() {
+                self.give_up();
+            }
+        }
+    }
+
     /// Appends the next token, punctuation or longer, and returns its kind.
     fn next(&mut self) -> TokenKind {
         if let Some(start) = self.skip_blanks() {
@@ -238,7 +302,12 @@ impl Lexer<'_> {
         loop {
             match self.peek(0) {
                 // Most often there is one blank in front of a letter.
-                1..=b' ' => self.position += 1,
+                1..=b' ' => {
+                    self.position += 1;
+                    if matches!(self.peek(0), 1..=b' ') {
+                        self.skip_while(|byte| matches!(byte, 1..=b' '));
+                    }
+                }
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => return None,
                 b'-' if self.peek(1) == b'-' => self.skip_line(),
                 b'/' if self.peek(1) == b'*' => {
@@ -259,14 +328,16 @@ impl Lexer<'_> {
     }
 
     fn skip_line(&mut self) {
-        let rest = &self.bytes[self.position..];
-        self.position += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        self.skip_while(|byte| byte != b'\n');
     }
 
     /// Skips a comment and the comments nested in it; returns whether it ends.
     fn skip_block_comment(&mut self) -> bool {
         let mut depth = 0usize;
         while self.position < self.bytes.len() {
+            if !self.watched.step() {
+                self.give_up();
+            }
             match (self.peek(0), self.peek(1)) {
                 (b'/', b'*') => {
                     depth += 1;
@@ -282,6 +353,7 @@ impl Lexer<'_> {
                 _ => self.position += 1,
             }
         }
+        self.position = self.bytes.len();
         false
     }
 
@@ -308,8 +380,20 @@ impl Lexer<'_> {
 
     #[inline]
     fn skip_name(&mut self) {
+        while !self.skip_name_piece() {
+            if !self.watched.piece() {
+                self.give_up();
+            }
+        }
+    }
+
+    /// Skips what a name has within a piece of the text; returns whether it has ended there.
+    #[inline]
+    fn skip_name_piece(&mut self) -> bool {
         let mut at = self.position;
-        while let Some(&byte) = self.bytes.get(at) {
+        let piece = self.bytes.len().min(at + PIECE_BYTES);
+        while at < piece {
+            let byte = self.bytes[at];
             if IS_NAME_BYTE[usize::from(byte)] {
                 at += 1;
                 continue;
@@ -320,22 +404,23 @@ impl Lexer<'_> {
             self.position = at;
             match self.char() {
                 Some(c) if is_name_char(c) => at += c.len_utf8(),
-                _ => return,
+                _ => return true,
             }
         }
         self.position = at;
+        at < piece || at >= self.bytes.len()
     }
 
     /// Takes a token in quotes, in which a doubled closing quote is a quote.
     fn quoted(&mut self, start: usize, close: u8, kind: TokenKind) -> TokenKind {
         self.position += 1;
         loop {
-            let rest = &self.bytes[self.position..];
-            let Some(at) = rest.iter().position(|&byte| byte == close) else {
-                self.position = self.bytes.len();
+            self.skip_while(|byte| byte != close);
+            if self.position == self.bytes.len() || !self.watched.step() {
+                self.give_up();
                 return self.push(TokenKind::UnclosedQuote, start);
-            };
-            self.position += at + 1;
+            }
+            self.position += 1;
             if self.peek(0) != close {
                 return self.push(kind, start);
             }
@@ -345,9 +430,7 @@ impl Lexer<'_> {
 
     fn binary(&mut self, start: usize) -> TokenKind {
         self.position += 2;
-        while self.peek(0).is_ascii_hexdigit() {
-            self.position += 1;
-        }
+        self.skip_while(|byte| byte.is_ascii_hexdigit());
         self.push(TokenKind::Binary, start)
     }
 
@@ -372,9 +455,7 @@ impl Lexer<'_> {
     }
 
     fn skip_digits(&mut self) {
-        while self.peek(0).is_ascii_digit() {
-            self.position += 1;
-        }
+        self.skip_while(|byte| byte.is_ascii_digit());
     }
 
     fn dollar(&mut self, start: usize) -> TokenKind {
@@ -389,9 +470,7 @@ impl Lexer<'_> {
     /// point.
     fn money(&mut self, start: usize) -> TokenKind {
         let sign = self.position;
-        while self.peek(0) == b' ' {
-            self.position += 1;
-        }
+        self.skip_while(|byte| byte == b' ');
         if matches!(self.peek(0), b'+' | b'-') {
             self.position += 1;
         }
@@ -402,7 +481,7 @@ impl Lexer<'_> {
             return self.push(TokenKind::Money, start);
         }
         self.skip_digits();
-        while self.peek(0) == b',' && self.is_digit_group() {
+        while self.peek(0) == b',' && self.is_digit_group() && self.watched.step() {
             self.position += 4;
         }
         if self.peek(0) == b'.' {

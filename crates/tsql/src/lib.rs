@@ -30,9 +30,10 @@ pub use references::{
     tables_read,
 };
 pub use template::{Template, Tokens};
-pub use text::{line_at, utf16_offset};
+pub use text::{Utf16Offsets, line_at, utf16_offset};
 
 use types::Result;
+use types::pause::Watched;
 
 /// How many levels of parentheses, subqueries, blocks and the like may nest; one more is error 191.
 ///
@@ -55,5 +56,17 @@ pub enum QuotedIdentifier {
 /// A `SET QUOTED_IDENTIFIER` in the batch changes the meaning of the quotes behind it, as in SQL
 /// Server, where that option acts when a batch is parsed.
 pub fn parse(text: &str, quotes: QuotedIdentifier) -> Result<ast::Batch> {
-    parser::parse_batch(text, quotes)
+    parser::parse_batch(text, quotes, &Watched::new(&|| true))
+}
+
+/// As [`parse`], for a text that may be long. Once `watched` is over, the result means nothing.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_watched(
+    text: &str,
+    quotes: QuotedIdentifier,
+    watched: &Watched<'_>,
+) -> Result<ast::Batch> {
+    parser::parse_batch(text, quotes, watched)
 }

@@ -109,6 +109,7 @@ pub const BOUNDED: &[&str] = &[
     "execute::execute_options",
     "from::system_time",
     "from::table_sample",
+    "literal::long_string_of",
     "name::object_name",
     "name::type_name",
     "odbc::odbc_convert",

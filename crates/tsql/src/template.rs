@@ -12,11 +12,12 @@
 //! alone.
 
 use types::Result;
+use types::pause::Watched;
 
 use crate::QuotedIdentifier;
 use crate::ast::{Batch, Literal, Span};
 use crate::keyword::Keyword as Kw;
-use crate::lexer::{Token, TokenKind, tokenize};
+use crate::lexer::{Token, TokenKind, tokenize, tokenize_watched};
 use crate::parser;
 
 /// Tokens of the longest statement that may become a template: its text is compared each time a
@@ -37,12 +38,22 @@ impl Tokens {
         Self { tokens: tokenize(text) }
     }
 
-    /// Parses the text that the tokens were cut from; see [`crate::parse`].
+    /// As [`Self::of`], for a text that may be long. Once `watched` is over, the tokens mean nothing.
+    pub fn watched(text: &str, watched: &Watched<'_>) -> Self {
+        Self { tokens: tokenize_watched(text, watched) }
+    }
+
+    /// Parses the text that the tokens were cut from; see [`crate::parse_watched`].
     ///
     /// # Errors
     /// Syntax errors of the text.
-    pub fn parse(self, text: &str, quotes: QuotedIdentifier) -> Result<Batch> {
-        parser::parse_tokens(text, quotes, self.tokens)
+    pub fn parse(
+        self,
+        text: &str,
+        quotes: QuotedIdentifier,
+        watched: &Watched<'_>,
+    ) -> Result<Batch> {
+        parser::parse_tokens(text, quotes, self.tokens, watched)
     }
 
     /// Returns a hash that ignores constants, blanks and comments, if the text may be one SELECT,

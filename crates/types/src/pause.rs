@@ -1,18 +1,49 @@
-//! `Pause`: lets others run in the middle of long work. The crate has no threads, so the caller passes the function that
-//! does it.
+//! `Pause`: lets others run in the middle of long work. The crate has no threads and no memory limit, so the caller passes
+//! the functions that do it.
 
 use std::cell::Cell;
 
+use crate::text::PIECE_BYTES;
+use crate::{Bytes, Result};
+
+/// What a caller with threads and a memory limit lends to long work.
+#[derive(Clone, Copy, Debug)]
+pub struct Lent {
+    /// Lets other requests run on the scheduler.
+    pub pause: fn(),
+    /// Requests this number of bytes; fails with 701 if there is not enough memory.
+    pub ask: fn(usize) -> Result<()>,
+    /// Concatenates parts into one shared value, with pauses.
+    pub join: fn(&[&[u8]]) -> Bytes,
+}
+
 /// What long work calls now and then: nothing by default.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Pause(pub Option<fn()>);
+pub struct Pause(pub Option<Lent>);
 
 impl Pause {
-    /// Calls the function, if there is one.
+    /// Lets others run, if there is a function for it.
     #[inline]
     pub fn call(self) {
-        if let Some(pause) = self.0 {
-            pause();
+        if let Some(lent) = self.0 {
+            (lent.pause)();
+        }
+    }
+
+    /// Requests memory for long work, if there is a limit.
+    ///
+    /// # Errors
+    /// 701 if there is not enough.
+    pub fn ask(self, bytes: usize) -> Result<()> {
+        self.0.map_or(Ok(()), |lent| (lent.ask)(bytes))
+    }
+
+    /// Concatenates the parts of a value. Others run while a long one is copied.
+    pub fn join(self, parts: &[&[u8]]) -> Bytes {
+        let total: usize = parts.iter().map(|part| part.len()).sum();
+        match self.0 {
+            Some(lent) if total > PIECE_BYTES => (lent.join)(parts),
+            _ => Bytes::from(parts.concat()),
         }
     }
 }

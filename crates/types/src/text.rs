@@ -3,7 +3,7 @@
 
 use crate::collation::CodePage;
 use crate::pause::Pause;
-use crate::{Bytes, Collation, Value};
+use crate::{Bytes, Collation, Result, Value};
 
 /// Which end of a string TRIM, LTRIM or RTRIM cuts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,12 +46,18 @@ pub fn to_utf16_pausing(text: &str, pause: Pause) -> Bytes {
     if text.len() <= PIECE_BYTES {
         return to_utf16(text);
     }
-    let mut units = Vec::with_capacity(2 * text.len());
-    for piece in str_pieces(text) {
-        piece.encode_utf16().for_each(|unit| units.extend_from_slice(&unit.to_le_bytes()));
+    let encode = |piece| {
         pause.call();
-    }
-    Bytes::from(units)
+        to_utf16(piece)
+    };
+    let pieces: Vec<Bytes> = str_pieces(text).map(encode).collect();
+    join_pieces(&pieces, pause)
+}
+
+/// Concatenates pieces that were made one by one: a vector that grows would be moved at once, and copied at the end.
+pub(crate) fn join_pieces(pieces: &[Bytes], pause: Pause) -> Bytes {
+    let parts: Vec<&[u8]> = pieces.iter().map(Bytes::as_slice).collect();
+    pause.join(&parts)
 }
 
 /// Splits a text between two characters into pieces of [`PIECE_BYTES`] at most, for work that pauses between them.
@@ -112,6 +118,19 @@ pub fn to_code_page(text: &str, collation: Collation) -> Bytes {
     let mut bytes = Vec::with_capacity(text.len());
     page.encode(text.chars(), &mut bytes);
     Bytes::from(bytes)
+}
+
+/// As [`to_code_page`]; pauses between the pieces of a long text.
+pub fn to_code_page_pausing(text: &str, collation: Collation, pause: Pause) -> Bytes {
+    if text.len() <= PIECE_BYTES {
+        return to_code_page(text, collation);
+    }
+    let encode = |piece| {
+        pause.call();
+        to_code_page(piece, collation)
+    };
+    let pieces: Vec<Bytes> = str_pieces(text).map(encode).collect();
+    join_pieces(&pieces, pause)
 }
 
 /// Decodes from the code page of `collation`.
@@ -240,6 +259,9 @@ pub fn fold_char(c: char, case: LetterCase) -> char {
         LetterCase::Lower => single(c.to_lowercase(), c),
     }
 }
+
+/// Bytes that the text of a string takes while it grows, for each byte of the string: a character may have three.
+const DECODED_TIMES: usize = 2;
 
 /// Longest part of a string that long work takes at a time, in bytes.
 pub const PIECE_BYTES: usize = 1 << 16;
@@ -381,10 +403,14 @@ impl Value {
         }
     }
 
-    /// As [`Self::as_text`]; pauses between the pieces of a long string.
-    pub fn as_text_pausing(&self, collation: Collation, pause: Pause) -> Option<String> {
-        match self {
+    /// As [`Self::as_text`]; requests the memory of a long string, and pauses between its pieces.
+    ///
+    /// # Errors
+    /// 701 if there is no memory for a long string.
+    pub fn as_text_pausing(&self, collation: Collation, pause: Pause) -> Result<Option<String>> {
+        Ok(match self {
             Self::VarChar(bytes) if bytes.len() > PIECE_BYTES => {
+                pause.ask(DECODED_TIMES * bytes.len())?;
                 let mut text = String::with_capacity(bytes.len());
                 for piece in Width::of_bytes(collation).pieces(bytes) {
                     text.push_str(&from_code_page(piece, collation));
@@ -392,9 +418,29 @@ impl Value {
                 }
                 Some(text)
             }
-            Self::NVarChar(units) => Some(from_utf16_pausing(units, pause)),
+            Self::NVarChar(units) if units.len() > PIECE_BYTES => {
+                pause.ask(DECODED_TIMES * units.len())?;
+                Some(from_utf16_pausing(units, pause))
+            }
             _ => self.as_text(collation),
+        })
+    }
+
+    /// Returns the first characters of a string value as text, `None` for any other: all that is shown of a long one.
+    pub fn as_text_up_to(&self, chars: usize, collation: Collation) -> Option<String> {
+        /// No character has more bytes in any encoding.
+        const CHAR_BYTES_MAX: usize = 4;
+        let bytes = self.string_bytes()?;
+        let most = chars.saturating_mul(CHAR_BYTES_MAX);
+        if bytes.len() <= most {
+            return self.as_text(collation).map(|text| text.chars().take(chars).collect());
         }
+        let width = match self {
+            Self::NVarChar(_) => Width::Pairs,
+            _ => Width::of(self, collation),
+        };
+        let end = width.offset(&bytes[..most], chars);
+        self.with_bytes(Bytes::copy_from(&bytes[..end])).as_text(collation)
     }
 
     /// Returns the bytes of a string or binary value.

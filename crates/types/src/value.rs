@@ -174,6 +174,9 @@ impl ColumnType {
     }
 }
 
+/// Bytes of a text that is read as a whole number, with the blanks around it: no longer one is decoded to look.
+const WHOLE_BYTES_MAX: usize = 8_000;
+
 impl Value {
     /// Reads a whole number; digits in text read as the number, and anything else as none.
     pub fn as_whole(&self) -> Option<i64> {
@@ -184,6 +187,7 @@ impl Value {
             Self::Int(n) => Some(i64::from(*n)),
             Self::BigInt(n) => Some(*n),
             Self::Decimal(d) if d.scale == 0 => i64::try_from(d.mantissa()).ok(),
+            Self::VarChar(bytes) | Self::NVarChar(bytes) if bytes.len() > WHOLE_BYTES_MAX => None,
             text @ (Self::VarChar(_) | Self::NVarChar(_)) => {
                 text.as_text(Collation::default())?.trim().parse().ok()
             }

@@ -15,6 +15,7 @@ use super::bound::Bound;
 use super::interner::Unknown;
 use super::kernel::{Kernel, cannot_fail};
 use super::keys::{KeyRows, Keys, NullKeys};
+use super::long_keys::ask_for_keys;
 use super::parallel::{Desk, Help, Tables, lead, pieces_of_aggregate};
 use super::pushdown::Pushdown;
 use super::restrict::Restriction;
@@ -386,6 +387,7 @@ impl<'p> Stage<'p> for Collect<'p> {
             (cx.session.accounting.grant.charge(0), cx.session.accounting.grant.charge(0))
         });
         for set in &mut self.sets {
+            ask_for_keys(&keys, &batch.selection)?;
             set.number(&keys, batch);
             for ((state, (call, loads)), values) in
                 set.states.iter_mut().zip(&loads).zip(&evaluated)
@@ -429,6 +431,7 @@ fn add_typed(
 ) -> Result<()> {
     let argument = values.arguments.first().copied();
     let Some(first) = first else { return totals.add(groups, argument) };
+    ask_for_keys(&values.arguments, groups.selection)?;
     let kept = first.new_rows(&values.arguments, groups);
     totals.add(Groups { selection: &kept, ..groups }, argument)
 }

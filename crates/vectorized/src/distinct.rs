@@ -8,6 +8,7 @@ use types::value::ColumnType;
 use super::interner::Unknown;
 use super::kernel::Kernel;
 use super::keys::{KeyRows, Keys, NullKeys};
+use super::long_keys::ask_for_keys;
 use super::table::KeyTable;
 use super::{Flow, Input, Operator, Receive, Rows, Stage, compile, stream, with};
 use executor::Cx;
@@ -105,6 +106,7 @@ impl Seen {
     ) -> Result<Selection> {
         let _label = ledger::labelled(Label::Aggregate);
         let mut next = u32::try_from(self.table.len()).unwrap_or(u32::MAX);
+        ask_for_keys(vectors, selection)?;
         self.number(vectors, selection, Unknown::Add);
         let mut kept = Selection::default();
         kept.clear();

@@ -16,6 +16,7 @@ use types::{Result, Value};
 
 use super::filter::Narrow;
 use super::kernel::{Kernel, cannot_fail};
+use super::long_keys::ask_for_keys;
 use super::parallel::Tables;
 use super::restrict::Restriction;
 use super::scan::{Decode, ImageRows, by_work};
@@ -467,6 +468,7 @@ impl<'p> Stage<'p> for LookUp<'p> {
         for kernel in &mut self.keys {
             vectors.push(kernel.evaluate(batch, &batch.selection, cx)?);
         }
+        ask_for_keys(&vectors, &batch.selection)?;
         self.encoded.clear();
         self.key_rows.clear();
         for row in batch.selection.iter() {

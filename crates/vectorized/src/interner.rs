@@ -9,7 +9,7 @@
 use std::hash::BuildHasher;
 
 use hashbrown::DefaultHashBuilder;
-use plan::long::group_key;
+use plan::long::group_key_asked;
 use sos::sched::BytePace;
 use types::batch::{ByteKind, ByteRows, DictionaryId, Selection};
 use types::{Bytes, Collation, Value};
@@ -178,14 +178,14 @@ impl Interner {
         Some(number)
     }
 
-    /// Returns the number of a value of any other type.
+    /// Returns the number of a value of any other type, or of a long one: the caller asks for the memory of its key.
     pub(super) fn value(&mut self, value: &Value, unknown: Unknown) -> Option<u32> {
         self.form.clear();
         match ByteKind::of(value) {
             Some((kind, bytes)) if self.are_own_forms(kind) => {
                 self.form.extend_from_slice(trimmed(kind, bytes));
             }
-            _ => group_key(value, self.collation, &mut self.form),
+            _ => group_key_asked(value, self.collation, &mut self.form),
         }
         let hash = self.forms.hash(&self.form);
         match unknown {

@@ -32,6 +32,7 @@ mod interner;
 pub mod kernel;
 mod keys;
 mod limit;
+mod long_keys;
 mod loop_join;
 mod number;
 mod parallel;

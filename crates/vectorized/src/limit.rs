@@ -54,7 +54,7 @@ impl<'p> Ties<'p> {
         for row in rows.iter() {
             key.clear();
             for (vector, sort) in vectors.iter().zip(self.keys) {
-                group_key(&vector.get(row), sort.expr.ty.collation, &mut key);
+                group_key(&vector.get(row), sort.expr.ty.collation, &mut key)?;
             }
             if see(row, &key) == Flow::Enough {
                 break;

@@ -77,7 +77,7 @@ impl<'p> Call<'p> {
             for row in batch.selection.iter() {
                 key.clear();
                 for (vector, expr) in vectors.iter().zip(&self.call.partition) {
-                    group_key(&vector.get(row), expr.ty.collation, &mut key);
+                    group_key(&vector.get(row), expr.ty.collation, &mut key)?;
                 }
                 self.partitions.push_bytes(&key);
             }

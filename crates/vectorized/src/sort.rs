@@ -2,7 +2,7 @@
 //! stores at most about twice as many rows, and only rows that can still be among the first. The
 //! operators below may skip the others: see `bound.rs`.
 
-use plan::long::encode_value;
+use plan::long::encode_value_asked;
 use sos::ledger::{self, Label};
 use sos::sched::Pace;
 use types::Result;
@@ -11,6 +11,7 @@ use types::key::{Direction, KeyPart};
 
 use super::bound::Bound;
 use super::kernel::Kernel;
+use super::long_keys::ask_for_keys;
 use super::store::Store;
 use super::{Flow, Input, Operator, Receive, Rows, compile, with};
 use executor::Cx;
@@ -148,6 +149,7 @@ impl<'p> SortEncoder<'p> {
         for kernel in &mut self.kernels {
             vectors.push(kernel.evaluate(batch, &batch.selection, cx)?);
         }
+        ask_for_keys(&vectors, &batch.selection)?;
         for row in batch.selection.iter() {
             self.key.clear();
             for (vector, part) in vectors.iter().zip(&self.parts) {
@@ -159,7 +161,8 @@ impl<'p> SortEncoder<'p> {
     }
 }
 
-/// Appends the key of a row of a vector, as `encode_value` encodes its value.
+/// Appends the key of a row of a vector, as `encode_value` encodes its value. The caller asks for the memory of long
+/// ones: [`ask_for_keys`].
 pub(super) fn encode_row(vector: &Vector, row: usize, part: KeyPart, out: &mut Vec<u8>) {
     let start = out.len();
     match vector.data() {
@@ -171,7 +174,7 @@ pub(super) fn encode_row(vector: &Vector, row: usize, part: KeyPart, out: &mut V
             out.push(1);
             out.extend_from_slice(&(rows[row].cast_unsigned() ^ 1 << 63).to_be_bytes());
         }
-        _ => return encode_value(&vector.get(row), part, out),
+        _ => return encode_value_asked(&vector.get(row), part, out),
     }
     if part.direction == Direction::Descending {
         out[start..].iter_mut().for_each(|byte| *byte = !*byte);
@@ -226,7 +229,7 @@ mod tests {
                 for (row, value) in values.iter().enumerate() {
                     let (mut fast, mut plain) = (Vec::new(), Vec::new());
                     encode_row(&vector, row, part(direction), &mut fast);
-                    encode_value(value, part(direction), &mut plain);
+                    encode_value_asked(value, part(direction), &mut plain);
                     assert_eq!(fast, plain, "{value:?}");
                 }
             }

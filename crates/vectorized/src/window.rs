@@ -3,16 +3,16 @@
 
 use sos::sched::Pace;
 use types::batch::{BATCH_ROWS, Batch, Vector};
-use types::compare::group_key;
 use types::{Result, Value};
 
 use super::kernel::Kernel;
 use super::sort::{SortEncoder, order_of};
 use super::store::Store;
 use super::{Flow, Input, Operator, Receive, Rows, compile, with};
-use executor::query::{SortKeys, WindowInput};
+use executor::query::{SortKeys, WindowInput, WindowResults};
 use executor::{Cx, fault};
 use plan::expr::Register;
+use plan::long::{FreedInPieces, group_key};
 use plan::query::{Window, WindowCall};
 use plan::walk::Registers;
 
@@ -32,7 +32,7 @@ struct Call<'p> {
     arguments: Vec<Kernel<'p>>,
     partitions: SortKeys,
     sorts: SortKeys,
-    values: Vec<Vec<Value>>,
+    values: FreedInPieces<Vec<Value>>,
     /// Memory of the values, in bytes.
     value_bytes: usize,
 }
@@ -65,7 +65,7 @@ impl<'p> Call<'p> {
             arguments: kernels(&call.arguments),
             partitions: SortKeys::default(),
             sorts: SortKeys::default(),
-            values: Vec::new(),
+            values: FreedInPieces::default(),
             value_bytes: 0,
         }
     }
@@ -79,7 +79,7 @@ impl<'p> Call<'p> {
         for row in batch.selection.iter() {
             key.clear();
             for (vector, expr) in vectors.iter().zip(&self.call.partition) {
-                group_key(&vector.get(row), expr.ty.collation, &mut key);
+                group_key(&vector.get(row), expr.ty.collation, &mut key)?;
             }
             self.partitions.push_bytes(&key);
         }
@@ -101,7 +101,7 @@ impl<'p> Call<'p> {
     }
 
     /// Returns the order of the rows and the result of each.
-    fn compute(&mut self, cx: &mut Cx<'_>) -> Result<(Vec<usize>, Vec<Value>)> {
+    fn compute(&mut self, cx: &mut Cx<'_>) -> Result<(Vec<usize>, WindowResults)> {
         let partitions = std::mem::take(&mut self.partitions);
         let sorts = std::mem::take(&mut self.sorts);
         let mut order: Vec<usize> = order_of(&sorts).into_iter().map(|r| r as usize).collect();
@@ -113,14 +113,8 @@ impl<'p> Call<'p> {
         let arguments = std::mem::take(&mut self.values);
         let charge = cx.session.accounting.grant.charge(0);
         let input = WindowInput { order, partitions, sorts, arguments, _charge: charge };
-        let values = input.compute(self.call, cx)?;
-        let WindowInput { order, arguments, .. } = input;
-        // A million rows take long to free.
-        for row in arguments {
-            pace.tick();
-            drop(row);
-        }
-        Ok((order, values))
+        let results = input.compute(self.call, cx)?;
+        Ok((input.order, results))
     }
 }
 
@@ -162,7 +156,7 @@ impl<'p> Operator<'p> for WindowSort<'p> {
                 to.take(from, &part);
             }
             for (to, values) in out.columns[store.columns.len()..].iter_mut().zip(&results) {
-                part.iter().for_each(|row| to.push(&values[*row as usize]));
+                part.iter().for_each(|row| to.push(&values.values[*row as usize]));
             }
             out.set_rows(part.len());
             if receive(cx, rows, &mut out)? == Flow::Enough {

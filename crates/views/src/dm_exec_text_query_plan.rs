@@ -42,9 +42,10 @@ fn read_range(scope: &Scope<'_>) -> Rows {
     // Converts a byte offset in the compiled text to one in the whole text in UTF-16.
     let prefix = u32::try_from(books.prefix().encode_utf16().count() * 2).unwrap_or(0);
     let source = &books.source;
-    let place = |at: usize| {
-        let at = u32::try_from(at).unwrap_or(u32::MAX);
-        prefix.saturating_add(tsql::utf16_offset(source, at))
+    let mut offsets = tsql::Utf16Offsets::new(source);
+    let mut place = |at: usize| {
+        sos::sched::yield_if_quantum_due();
+        prefix.saturating_add(offsets.at(u32::try_from(at).unwrap_or(u32::MAX)))
     };
     let boundaries = || source.char_indices().map(|(at, _)| at);
     let first = boundaries().find(|at| place(*at) >= start).unwrap_or(source.len());

@@ -55,7 +55,7 @@ impl Asker {
 }
 
 /// Returns the CPU time of a process's threads so far.
-fn cpu_ns(process: u32) -> u64 {
+pub(super) fn cpu_ns(process: u32) -> u64 {
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("the server lives");
     let used = threads.flatten().filter_map(|thread| {
         // A thread may end between the two looks.

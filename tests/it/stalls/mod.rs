@@ -5,11 +5,13 @@
 //!
 //! - with one scheduler, the slowest answer that another session gets to `SELECT 1`, in CPU time of the server: what
 //!   else the machine does is not counted;
-//! - with eight clients that run the same batch under a limit on memory, the most that the process had.
+//! - with eight clients that run the same batch under a limit on memory, the most that the process had;
+//! - the CPU time that the server goes on with a batch after it was cancelled in its midst, and what of its memory stays.
 //!
-//! Both take minutes, and want the release build: `CLEARWAY_BINARY` names it. `CLEARWAY_STALLS` chooses the cases whose
+//! All take minutes, and want the release build: `CLEARWAY_BINARY` names it. `CLEARWAY_STALLS` chooses the cases whose
 //! names contain it.
 
+mod cancel;
 mod cases;
 mod measure;
 mod sets;
@@ -29,6 +31,10 @@ const TRIES: usize = 3;
 /// questions that are asked a megabyte at a time.
 const LIMIT_KB: u64 = 160 << 10;
 const MARGIN_KB: u64 = 32 << 10;
+/// The CPU time of the server in which a cancelled batch ends. Short batches have ended by then: they look at no cancellation.
+const CANCELLED_MS: u64 = 150;
+/// What a clerk may have more of after a batch that was cancelled: magazines of threads.
+const LEFT_KB: i64 = 8 << 10;
 /// Clients that run the same batch at once.
 const CLIENTS: usize = 8;
 
@@ -120,6 +126,36 @@ fn eight_clients_stay_within_the_limit() {
     }
     let most = (LIMIT_KB + MARGIN_KB) >> 10;
     assert!(over.is_empty(), "more than {most} MB:\n{}", over.join("\n"));
+}
+
+#[test]
+#[ignore = "minutes, and wants the release build: make stalls"]
+fn everything_long_ends_when_it_is_cancelled() {
+    let cases = chosen();
+    let server = ServerProcess::start(&["--schedulers", "2", "--max-memory", "6GB"]);
+    let mut client = Client::log_in(server.address);
+    set_up(&mut client, Scale::LARGE);
+    let (mut late, mut cancelled) = (Vec::new(), 0);
+    for case in &cases {
+        let books = cancel::Books::open(&mut client);
+        let (mut least, mut tries, mut what) = (u64::MAX, 0, "");
+        while least > CANCELLED_MS && tries < TRIES {
+            tries += 1;
+            let (ended, took) = match cancel::run(&server, &case.text) {
+                cancel::Ended::First => ("ended first", 0),
+                cancel::Ended::Cancelled(ms) => ("cancelled", ms),
+            };
+            (least, what) = (least.min(took), ended);
+        }
+        cancelled += usize::from(what == "cancelled");
+        let grown = books.close(&mut client, LEFT_KB);
+        println!("{least:>9} ms  {what}: {} ({tries}) {grown:?}", case.name);
+        if least > CANCELLED_MS || grown.is_some() {
+            late.push(format!("{least} ms, {grown:?}: {}", case.name));
+        }
+    }
+    println!("{cancelled} of {} were cancelled", cases.len());
+    assert!(late.is_empty(), "went on after they were cancelled:\n{}", late.join("\n"));
 }
 
 /// What finds the arguments does so. A server that fails at one of the tries fails here as well: percentiles with OVER did.

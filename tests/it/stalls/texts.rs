@@ -121,10 +121,74 @@ const STATEMENTS: &[&str] = &[
     "DECLARE @p nvarchar(max) = N'SELECT 1 WHERE 1 IN (1' + REPLICATE(CONVERT(nvarchar(max), N',1'), 300000) + N')'; \
      EXEC sp_executesql @p",
     "DECLARE @p nvarchar(max) = N'SELECT ''' + CONVERT(nvarchar(max), @s) + N''' AS a'; EXEC sp_executesql @p",
+    "SELECT @s AS s, @w AS w FOR JSON AUTO, WITHOUT_ARRAY_WRAPPER",
+    "DECLARE @t varchar(max) = FORMATMESSAGE(@s), @u varchar(max) = FORMATMESSAGE('%s', @s); PRINT @t + @u",
+    "SELECT TRY_CONVERT(money, @h), TRY_CONVERT(decimal(38, 4), @h), TRY_CONVERT(float, @h), ISNUMERIC(@h)",
+    "DECLARE @p nvarchar(max) = N'SELECT ' + @w; EXEC (@p)",
+    "DECLARE @p nvarchar(max) = N'SELECT ''' + REPLICATE(CONVERT(nvarchar(max), N'it''''s '), @n / 4) + N''' AS a'; EXEC (@p)",
+    "DECLARE @p varchar(max) = REPLICATE(CONVERT(varchar(max), '('), @n); EXEC (@p)",
+    "DECLARE @p varchar(max) = 'SELECT 1 AS a' + REPLICATE(CONVERT(varchar(max), ' '), @n) + '/*' + @s + '*/'; EXEC (@p)",
+    "DECLARE @p varchar(max) = 'SELECT ' + REPLACE(LEFT(@s, 1000000), ',', ''); EXEC (@p)",
 ];
 
-/// Returns a case for each text of the two lists.
+/// Programs of megabytes: how a text begins, what is repeated how often, and how it ends.
+const PROGRAMS: &[(&str, &str, u32, &str)] = &[
+    ("SELECT 1 WHERE 1 IN (1", ",1", 100_000, ")"),
+    ("SELECT 1 WHERE @i IN (1", ",1", 500_000, ")"),
+    ("SELECT COUNT(*) FROM dbo.long WHERE id IN (1", ",1234567", 100_000, ")"),
+    ("SELECT COUNT(*) FROM dbo.long WHERE t IN ('a'", ",'abcdefg'", 100_000, ")"),
+    ("SELECT 1 WHERE 1 = 2", " OR @i = 1", 50_000, ""),
+    ("SELECT COUNT(*) FROM dbo.big WHERE n = 1", " OR n = 2", 50_000, ""),
+    ("SELECT COUNT(*) FROM dbo.big WHERE n > 1", " AND n <> 2", 50_000, ""),
+    ("SELECT 1", " + 1", 50_000, ""),
+    ("SELECT @i", " + 1", 50_000, ""),
+    ("SELECT 'a'", " + 'a'", 50_000, ""),
+    ("SELECT CASE @i WHEN 1 THEN 1", " WHEN 2 THEN 3", 50_000, " END"),
+    ("SELECT COALESCE(@i", ",1", 50_000, ")"),
+    ("SELECT 1 AS a", ", 1 AS a", 4_000, ""),
+    ("DECLARE @t TABLE (a int, b int); ", "INSERT @t VALUES (1, 2);", 40_000, ""),
+    (
+        "DECLARE @t TABLE (a int, b varchar(9)); INSERT @t SELECT 1, 'a'",
+        " UNION ALL SELECT 1, 'a'",
+        10_000,
+        "",
+    ),
+    ("DECLARE @t TABLE (a int, b varchar(9)); INSERT @t VALUES (1, 'a')", ", (1, 'a')", 999, ""),
+    (
+        "DECLARE @t TABLE (a varchar(9), b int); INSERT @t (a) VALUES ('a')",
+        ", (REPLICATE('a', 9) + 'b' + 'c' + 'd' + 'e')",
+        999,
+        "",
+    ),
+    ("", "IF @i = 1 SET @i = 2 ELSE PRINT 1;", 40_000, ""),
+    ("", "BEGIN TRY SET @i = 1 END TRY BEGIN CATCH SET @i = 2 END CATCH;", 30_000, ""),
+    ("SET @i = 1", ";", 2_000_000, ""),
+    ("GOTO b; a: ", "SET @i = 1;", 60_000, " b: SET @i = 2"),
+    ("DBCC FREEPROCCACHE WITH NO_INFOMSGS; ", "SET @i = 1;", 60_000, ""),
+    (
+        "",
+        "SELECT @i = m.id FROM dbo.many AS m WHERE m.id = @i;",
+        4_000,
+        "SELECT @i = COUNT(*) FROM sys.dm_exec_query_stats;",
+    ),
+];
+
+/// Returns the case of a program, which is cached and then dropped.
+fn program((before, part, times, after): &(&str, &str, u32, &str)) -> Case {
+    let quoted = |text: &str| text.replace('\'', "''");
+    let text = format!(
+        "DECLARE @p nvarchar(max) = N'{}' + REPLICATE(CONVERT(nvarchar(max), N'{}'), {times}) + N'{}'; \
+         EXEC sp_executesql @p, N'@i int', 5; DBCC FREEPROCCACHE WITH NO_INFOMSGS",
+        quoted(before),
+        quoted(part),
+        quoted(after)
+    );
+    Case { name: format!("{before} [{times} times {part}] {after}"), text }
+}
+
+/// Returns a case for each text of the lists.
 pub(super) fn cases() -> Vec<Case> {
     let expressions = EXPRESSIONS.iter().map(|text| Case::expression(text));
-    expressions.chain(STATEMENTS.iter().map(|text| Case::statement(text))).collect()
+    let statements = STATEMENTS.iter().map(|text| Case::statement(text));
+    expressions.chain(statements).chain(PROGRAMS.iter().map(program)).collect()
 }

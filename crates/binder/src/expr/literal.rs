@@ -7,6 +7,7 @@ use types::{Bytes, Collation, DataType, Decimal, Length, Mode, Msg, Result, Valu
 use crate::Binder;
 use crate::expr::convert_to;
 use plan::expr::{Expr, ExprKind};
+use plan::long;
 
 pub(crate) fn bind(binder: &Binder<'_>, literal: &Literal) -> Result<Expr> {
     let collation = match literal {
@@ -50,14 +51,14 @@ fn length(units: usize, most: u16) -> Length {
 }
 
 fn varchar(text: &str, collation: Collation) -> Expr {
-    let value = Value::varchar(text, collation);
+    let value = long::varchar(text, collation);
     let units = if let Value::VarChar(bytes) = &value { bytes.len() } else { 0 };
     let data_type = DataType::VarChar(length(units, 8000));
     Expr::new(ExprKind::Constant(value), ColumnType { data_type, collation, nullable: false })
 }
 
 fn nvarchar(text: &str, collation: Collation) -> Expr {
-    let value = Value::nvarchar(text);
+    let value = long::nvarchar(text);
     let units = if let Value::NVarChar(bytes) = &value { bytes.len() / 2 } else { 0 };
     let data_type = DataType::NVarChar(length(units, 4000));
     Expr::new(ExprKind::Constant(value), ColumnType { data_type, collation, nullable: false })

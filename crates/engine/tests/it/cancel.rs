@@ -71,3 +71,21 @@ fn an_attention_ends_the_search_for_a_first_result_set() {
     assert_eq!(answer.sets, [[["c1"]]]);
     assert!(answer.errors.is_empty(), "{answer:?}");
 }
+
+/// A text of which only some is read: the rest would be a syntax error, or a result.
+#[test]
+fn an_attention_ends_a_text_while_it_is_parsed() {
+    let mut session = login(&instance());
+    let wrong = "aB1,".repeat(50_000);
+    let right = format!("SELECT 1 WHERE 1 IN (1{})", ",1".repeat(50_000));
+    for text in
+        [&wrong, &right, &format!("EXEC ('{wrong}')"), &format!("EXEC sp_executesql N'{wrong}'")]
+    {
+        session.cancel().set();
+        let answer = batch(&mut session, text);
+        assert!(answer.errors.is_empty() && answer.sets.is_empty(), "{answer:?}");
+        session.cancel().clear();
+    }
+    assert_eq!(batch(&mut session, &wrong).errors[0].number, 102);
+    assert_eq!(sets(&mut session, &right), [[["1"]]]);
+}

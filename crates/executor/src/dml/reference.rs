@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use crate::long::encode_value;
-use crate::long::group_key;
 use smallvec::SmallVec;
 use storage::{Bounds, Claim, Keys, Opening, Order, Read, RowImage, RowRef, ScanSpec, WhenOwned};
 use types::row::RowBuffer;
@@ -37,7 +36,7 @@ pub(super) fn check_new(
             continue;
         }
         for (value, part) in values().zip(lookup.table.key_parts(index)) {
-            encode_value(value, part, &mut key);
+            encode_value(value, part, &mut key)?;
         }
         let transaction = cx.changing();
         let id = lookup.table.indexes[index].storage_id();
@@ -140,7 +139,11 @@ fn values(table: &TableDef, image: RowImage<'_>, ordinals: &[u16]) -> Vec<Value>
 fn group(values: &[Value], table: &TableDef, ordinals: &[u16]) -> Vec<u8> {
     let mut key = Vec::new();
     for (value, ordinal) in values.iter().zip(ordinals) {
-        group_key(value, table.columns[usize::from(*ordinal)].ty.collation, &mut key);
+        types::compare::group_key(
+            value,
+            table.columns[usize::from(*ordinal)].ty.collation,
+            &mut key,
+        );
     }
     key
 }
@@ -396,7 +399,7 @@ pub(super) fn has_key(
     for ((column, _), part) in index.keys.iter().zip(table.key_parts(place)) {
         let at = columns.iter().position(|c| c == column);
         let at = at.expect("the index was chosen because its keys are these columns");
-        encode_value(&values[at], part, &mut encoded);
+        encode_value(&values[at], part, &mut encoded)?;
     }
     let transaction = cx.changing();
     let data = &table.rows.data;
@@ -471,7 +474,7 @@ pub(super) fn referring<'t>(
         {
             let at = key.columns.iter().position(|c| c == column);
             let at = at.expect("the index was chosen because its first keys are these columns");
-            encode_value(&change.before[at], part, &mut prefix);
+            encode_value(&change.before[at], part, &mut prefix)?;
         }
         bounds = Bounds::prefix(&prefix);
     }

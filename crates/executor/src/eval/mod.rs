@@ -5,6 +5,8 @@
 
 mod once;
 
+use std::sync::Arc;
+
 use sos::park::Cancel;
 use types::collation::LikePattern;
 use types::compare::Truth;
@@ -236,10 +238,15 @@ fn eval_call(
         values.push(value);
     }
     long::ask_for_result(Takes::Called, &ty.data_type, values.iter())?;
-    let result = evaluate(cx, &Call { arguments, ty }, &values);
-    if values.iter().any(long::is_long) {
+    let call = Call { arguments, ty };
+    let result = if values.iter().any(long::is_long) {
+        let cancel = Arc::clone(&cx.session.connection.cancel);
+        let result = plan::long::cancellable(&cancel, || evaluate(cx, &call, &values));
         check_cancel(cx)?;
-    }
+        result
+    } else {
+        evaluate(cx, &call, &values)
+    };
     result.or_else(|error| soften(error, cx))
 }
 
@@ -271,8 +278,7 @@ fn like(collation: Collation, arguments: &LikeArguments, cx: &mut Cx<'_>) -> Res
     }
     // Compiled for each row: LIKE is no point access, and most patterns are short.
     let pattern = LikePattern::new(&pattern, escape.as_ref(), collation)?;
-    let pause = types::convert::Pause(Some(sos::sched::yield_if_quantum_due));
-    let matches = pattern.and_then(|p| p.pausing(pause).matches(&text));
+    let matches = pattern.and_then(|p| p.pausing(plan::long::PAUSE).matches(&text));
     Ok(matches.map_or(Truth::Unknown, Truth::from))
 }
 

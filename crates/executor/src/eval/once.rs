@@ -38,19 +38,24 @@ pub struct ValueSet {
 
 impl ValueSet {
     /// Compares a value with the set: true, false, or unknown because of NULL.
-    fn contains(&self, value: &Value, collation: types::Collation, key: &mut Vec<u8>) -> Truth {
+    fn contains(
+        &self,
+        value: &Value,
+        collation: types::Collation,
+        key: &mut Vec<u8>,
+    ) -> Result<Truth> {
         if self.keys.is_empty() && !self.has_null {
-            return Truth::False;
+            return Ok(Truth::False);
         }
         if value.is_null() {
-            return Truth::Unknown;
+            return Ok(Truth::Unknown);
         }
         key.clear();
-        group_key(value, collation, key);
+        group_key(value, collation, key)?;
         if self.keys.contains(key.as_slice()) {
-            return Truth::True;
+            return Ok(Truth::True);
         }
-        if self.has_null { Truth::Unknown } else { Truth::False }
+        Ok(if self.has_null { Truth::Unknown } else { Truth::False })
     }
 }
 
@@ -100,6 +105,7 @@ pub(super) fn quantified(
             let mut key = std::mem::take(&mut cx.scratch.key);
             let found = set.contains(&operand, subquery.collation, &mut key);
             cx.scratch.key = key;
+            let found = found?;
             Ok(if subquery.quantifier == Quantifier::Any { found } else { !found })
         }
         Some(Kept::List(list)) => fold(subquery, &operand, list, &cx.session.connection.cancel),
@@ -137,30 +143,38 @@ fn set_of(subquery: &QuantifiedSubquery, cx: &mut Cx<'_>) -> Result<Arc<ValueSet
     each(subquery, cx, &mut |value| {
         if value.is_null() {
             set.has_null = true;
-            return;
+            return Ok(());
         }
         key.clear();
-        group_key(&value, subquery.collation, &mut key);
+        group_key(&value, subquery.collation, &mut key)?;
         if !set.keys.contains(key.as_slice()) {
             set.keys.insert(key.as_slice().into());
         }
+        Ok(())
     })?;
     Ok(Arc::new(set))
 }
 
 fn list_of(subquery: &QuantifiedSubquery, cx: &mut Cx<'_>) -> Result<Kept> {
     let mut values = Vec::new();
-    each(subquery, cx, &mut |value| values.push(value))?;
+    each(subquery, cx, &mut |value| {
+        values.push(value);
+        Ok(())
+    })?;
     Ok(Kept::List(Arc::new(values)))
 }
 
-fn each(subquery: &QuantifiedSubquery, cx: &mut Cx<'_>, see: &mut dyn FnMut(Value)) -> Result<()> {
+fn each(
+    subquery: &QuantifiedSubquery,
+    cx: &mut Cx<'_>,
+    see: &mut dyn FnMut(Value) -> Result<()>,
+) -> Result<()> {
     let [column] = subquery.query.output.as_slice() else {
         return Err(Msg::SubqueryOneColumn.into());
     };
     run_query(&subquery.query, cx, &mut |cx| {
         let value = eval(&column.expr, cx)?;
-        see(value);
+        see(value)?;
         Ok(Flow::More)
     })
 }

@@ -14,6 +14,7 @@ use crate::eval::{eval, truth};
 use crate::fault;
 use crate::spread::{SpreadMap, SpreadSet};
 use plan::function::Accumulator;
+use plan::long::FreedInPieces;
 use plan::query::{Aggregate, AggregateCall};
 use session::grant::Charge;
 
@@ -28,7 +29,7 @@ pub struct State {
     /// Encoded arguments seen so far, for DISTINCT.
     seen: Option<SpreadSet<Box<[u8]>>>,
     /// Arguments to be sorted before aggregation, for WITHIN GROUP.
-    kept: Option<(Keys, Vec<Vec<Value>>)>,
+    kept: Option<(Keys, FreedInPieces<Vec<Value>>)>,
 }
 
 impl State {
@@ -64,7 +65,7 @@ impl State {
             if let Some(seen) = &mut self.seen {
                 let mut key = Vec::new();
                 for (value, expr) in arguments.iter().zip(&call.arguments) {
-                    group_key(value, expr.ty.collation, &mut key);
+                    group_key(value, expr.ty.collation, &mut key)?;
                 }
                 let bytes = key.len() + ENTRY_BYTES;
                 if !seen.insert(key.into()) {
@@ -137,7 +138,7 @@ pub(super) fn run<'p>(
             key.clear();
             for &k in set {
                 let (expr, _) = &aggregate.keys[usize::from(k)];
-                group_key(&values[usize::from(k)], expr.ty.collation, &mut key);
+                group_key(&values[usize::from(k)], expr.ty.collation, &mut key)?;
             }
             let place = match places[s].get(key.as_slice()) {
                 Some(&place) => place,

@@ -4,13 +4,14 @@ use types::{Result, Value};
 
 use super::{Current, Rows};
 use crate::Cx;
+use plan::long::FreedInPieces;
 use plan::query::Live;
 use session::grant::Charge;
 
 /// Buffered rows: for each, the values of the live registers and the current rows of the scans.
 pub(super) struct Buffer<'p> {
     width: usize,
-    values: Vec<Value>,
+    values: FreedInPieces<Value>,
     row_width: usize,
     rows: Vec<Option<Current<'p>>>,
     count: usize,
@@ -23,7 +24,7 @@ impl<'p> Buffer<'p> {
     pub(super) fn new(live: &Live, cx: &Cx<'_>) -> Self {
         Self {
             width: live.registers.len(),
-            values: Vec::new(),
+            values: FreedInPieces::default(),
             row_width: live.rows.len(),
             rows: Vec::new(),
             count: 0,
@@ -75,7 +76,7 @@ impl<'p> Buffer<'p> {
     /// # Errors
     /// 701 if the query gets no memory for them.
     pub(super) fn retain(&mut self, places: &[usize], beside: usize) -> Result<()> {
-        let mut values = Vec::with_capacity(places.len() * self.width);
+        let mut values = FreedInPieces(Vec::with_capacity(places.len() * self.width));
         let mut rows = Vec::with_capacity(places.len() * self.row_width);
         for &i in places {
             let kept = &mut self.values[i * self.width..][..self.width];

@@ -48,7 +48,7 @@ pub use scan::{
 };
 pub(crate) use scan::{encode_seek_key, level_of, when_owned};
 pub use spool::Spooled;
-pub use window::Input as WindowInput;
+pub use window::{Input as WindowInput, Results as WindowResults};
 
 /// Whether the receiver of rows wants more rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -488,7 +488,7 @@ fn encode_group(exprs: &[Expr], cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<()
     key.clear();
     for expr in exprs {
         let value = eval(expr, cx)?;
-        group_key(&value, expr.ty.collation, key);
+        group_key(&value, expr.ty.collation, key)?;
     }
     Ok(())
 }
@@ -545,7 +545,7 @@ fn tie_key(limit: &Limit, cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<()> {
     key.clear();
     for sort in limit.ties.iter().flatten() {
         let value = eval(&sort.expr, cx)?;
-        group_key(&value, sort.expr.ty.collation, key);
+        group_key(&value, sort.expr.ty.collation, key)?;
     }
     Ok(())
 }

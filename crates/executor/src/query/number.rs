@@ -59,7 +59,7 @@ pub(super) fn run<'p>(
             partition.clear();
             order.clear();
             for expr in &call.partition {
-                group_key(&eval(expr, cx)?, expr.ty.collation, &mut partition);
+                group_key(&eval(expr, cx)?, expr.ty.collation, &mut partition)?;
             }
             encode_sort(&call.order, cx, &mut order)?;
             let number = numbering.next(call.function, &partition, &order);

@@ -35,7 +35,7 @@ pub(super) fn run<'p>(
             for side in [left, right] {
                 let flow = run_node(&side.root, cx, rows, &mut |cx, rows| {
                     output(operation, side, cx)?;
-                    if seen.insert(key(operation, cx))? {
+                    if seen.insert(key(operation, cx)?)? {
                         receive(cx, rows)
                     } else {
                         Ok(Flow::More)
@@ -51,14 +51,14 @@ pub(super) fn run<'p>(
             let mut other = Seen::new(cx);
             run_node(&right.root, cx, rows, &mut |cx, _| {
                 output(operation, right, cx)?;
-                other.insert(key(operation, cx))?;
+                other.insert(key(operation, cx)?)?;
                 Ok(Flow::More)
             })?;
             let wanted = *kind == SetKind::Intersect;
             let mut seen = Seen::new(cx);
             run_node(&left.root, cx, rows, &mut |cx, rows| {
                 output(operation, left, cx)?;
-                let key = key(operation, cx);
+                let key = key(operation, cx)?;
                 if other.keys.contains(&key) == wanted && seen.insert(key)? {
                     return receive(cx, rows);
                 }
@@ -98,10 +98,10 @@ fn output(operation: &SetOperation, side: &Query, cx: &mut Cx<'_>) -> Result<()>
     Ok(())
 }
 
-fn key(operation: &SetOperation, cx: &Cx<'_>) -> Box<[u8]> {
+fn key(operation: &SetOperation, cx: &Cx<'_>) -> Result<Box<[u8]>> {
     let mut key = Vec::new();
     for (register, column) in operation.registers.iter().zip(&operation.left.output) {
-        group_key(&cx.registers[register.index()], column.expr.ty.collation, &mut key);
+        group_key(&cx.registers[register.index()], column.expr.ty.collation, &mut key)?;
     }
-    key.into()
+    Ok(key.into())
 }

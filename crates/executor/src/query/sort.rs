@@ -69,7 +69,7 @@ pub(super) fn encode_sort(keys: &[SortKey], cx: &mut Cx<'_>, out: &mut Vec<u8>) 
     for key in keys {
         let value = eval(&key.expr, cx)?;
         let direction = if key.descending { Direction::Descending } else { Direction::Ascending };
-        encode_value(&value, KeyPart { collation: key.expr.ty.collation, direction }, out);
+        encode_value(&value, KeyPart { collation: key.expr.ty.collation, direction }, out)?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 use crate::long::group_key;
 use sos::sched::Pace;
+use types::bytes::INLINE_MAX;
 use types::percentile::percentile;
 use types::value::ColumnType;
 use types::{Msg, Result, Value};
@@ -15,6 +16,7 @@ use crate::arithmetic::soften;
 use crate::eval::eval;
 use crate::fault;
 use plan::function::AggregateFunction;
+use plan::long::FreedInPieces;
 use plan::query::{FrameBound, Nulls, Window, WindowCall, WindowFrame, WindowFunction};
 use session::grant::Charge;
 
@@ -29,7 +31,7 @@ pub(super) fn run<'p>(
         buffer.push(&window.live, cx, rows)?;
         Ok(Flow::More)
     })?;
-    let mut results = Vec::with_capacity(window.calls.len());
+    let mut results: Vec<Results> = Vec::with_capacity(window.calls.len());
     let mut order: Vec<usize> = (0..buffer.len()).collect();
     for call in &window.calls {
         let input = Input::read(window, call, &buffer, cx, rows)?;
@@ -39,7 +41,7 @@ pub(super) fn run<'p>(
     for i in order {
         buffer.restore(i, &window.live, cx, rows);
         for (call, values) in window.calls.iter().zip(&results) {
-            cx.registers[call.register.index()].clone_from(&values[i]);
+            cx.registers[call.register.index()].clone_from(&values.values[i]);
         }
         if receive(cx, rows)? == Flow::Enough {
             return Ok(Flow::Enough);
@@ -57,9 +59,17 @@ pub struct Input {
     /// Encoded ORDER BY keys, by row number.
     pub sorts: Keys,
     /// Evaluated arguments, by row number.
-    pub arguments: Vec<Vec<Value>>,
+    pub arguments: FreedInPieces<Vec<Value>>,
     /// Memory charged to the query's grant.
     pub _charge: Charge,
+}
+
+/// The results of one call.
+pub struct Results {
+    /// A value for each row, by row number.
+    pub values: FreedInPieces<Value>,
+    /// Memory charged to the query's grant.
+    charge: Charge,
 }
 
 impl Input {
@@ -72,14 +82,14 @@ impl Input {
     ) -> Result<Self> {
         let mut partitions = Keys::default();
         let mut sorts = Keys::default();
-        let mut arguments: Vec<Vec<Value>> = Vec::with_capacity(buffer.len());
+        let mut arguments = FreedInPieces(Vec::with_capacity(buffer.len()));
         let mut charge = cx.session.accounting.grant.charge(0);
         for i in 0..buffer.len() {
             buffer.restore(i, &window.live, cx, rows);
             partitions.push(|out| -> Result<()> {
                 for expr in &call.partition {
                     let value = eval(expr, cx)?;
-                    group_key(&value, expr.ty.collation, out);
+                    group_key(&value, expr.ty.collation, out)?;
                 }
                 Ok(())
             })?;
@@ -99,19 +109,29 @@ impl Input {
     }
 
     /// Returns the result of a call for each row, by row number.
-    pub fn compute(&self, call: &WindowCall, cx: &mut Cx<'_>) -> Result<Vec<Value>> {
-        let mut values = vec![Value::Null; self.order.len()];
-        let mut start = 0;
+    ///
+    /// # Errors
+    /// Those of the function; 701 if there is no memory for the results.
+    pub fn compute(&self, call: &WindowCall, cx: &mut Cx<'_>) -> Result<Results> {
+        let charge = cx.session.accounting.grant.charge(0);
+        let values = FreedInPieces(vec![Value::Null; self.order.len()]);
+        let mut results = Results { values, charge };
+        results.charge.add(self.order.len() * size_of::<Value>())?;
+        let (mut start, mut pace) = (0, Pace::new());
         while start < self.order.len() {
             fault::row_passed(cx)?;
             let key = self.partitions.get(self.order[start]);
             let rest = &self.order[start..];
-            let length =
-                rest.iter().position(|&i| self.partitions.get(i) != key).unwrap_or(rest.len());
-            self.partition(call, &rest[..length], cx, &mut values)?;
+            // The keys are anywhere in memory: a million of them take a tenth of a second.
+            let is_next = |&i: &usize| {
+                pace.tick();
+                self.partitions.get(i) != key
+            };
+            let length = rest.iter().position(is_next).unwrap_or(rest.len());
+            self.partition(call, &rest[..length], cx, &mut results)?;
             start += length;
         }
-        Ok(values)
+        Ok(results)
     }
 
     /// Returns, for each position in a partition, the start and end of its peers.
@@ -137,8 +157,9 @@ impl Input {
         call: &WindowCall,
         partition: &[usize],
         cx: &mut Cx<'_>,
-        values: &mut [Value],
+        results: &mut Results,
     ) -> Result<()> {
+        let values = &mut results.values;
         let peers = self.peers(partition);
         let solid = self.solid(call, partition);
         let mut dense = 0_i64;
@@ -181,7 +202,7 @@ impl Input {
         }
         match call.function {
             WindowFunction::Aggregate(function) => {
-                self.aggregate(call, function, (partition, &peers), cx, values)
+                self.aggregate(call, function, (partition, &peers), cx, results)
             }
             WindowFunction::PercentileCont | WindowFunction::PercentileDisc => {
                 let value = self.percentile(call, partition)?;
@@ -198,7 +219,11 @@ impl Input {
             return Vec::new();
         }
         let value = |at: &usize| self.arguments[partition[*at]].first();
-        let is_solid = |at: &usize| value(at).is_some_and(|value| !value.is_null());
+        let mut pace = Pace::new();
+        let is_solid = |at: &usize| {
+            pace.tick();
+            value(at).is_some_and(|value| !value.is_null())
+        };
         (0..partition.len()).filter(is_solid).collect()
     }
 
@@ -211,8 +236,9 @@ impl Input {
         function: &AggregateFunction,
         (partition, peers): (&[usize], &[(usize, usize)]),
         cx: &mut Cx<'_>,
-        values: &mut [Value],
+        results: &mut Results,
     ) -> Result<()> {
+        let Results { values, charge } = results;
         let types: Vec<ColumnType> = call.arguments.iter().map(|a| a.ty).collect();
         let begin = || {
             let mut accumulator = (function.start)(&call.ty, &types);
@@ -251,6 +277,9 @@ impl Input {
                 cx.null_eliminated |= accumulator.saw_null();
                 value = accumulator.finish().or_else(|error| soften(error, cx))?;
             }
+            // What is outside of the value: the text of a frame, which no other row has.
+            let outside = value.string_bytes().filter(|bytes| bytes.len() > INLINE_MAX);
+            charge.add(outside.map_or(0, <[u8]>::len))?;
             values[i].clone_from(&value);
         }
         Ok(())
@@ -264,8 +293,12 @@ impl Input {
             Some(Value::Float(share)) if (0.0..=1.0).contains(share) => *share,
             _ => return Err(Msg::InvalidParameter(1, "percentile").into()),
         };
-        let values: Vec<&Value> =
-            values.filter_map(|row| row.get(1)).filter(|v| !v.is_null()).collect();
+        let mut pace = Pace::new();
+        let second = |row: &&Vec<Value>| {
+            pace.tick();
+            row.get(1).is_some_and(|value| !value.is_null())
+        };
+        let values: Vec<&Value> = values.filter(second).filter_map(|row| row.get(1)).collect();
         percentile(matches!(call.function, WindowFunction::PercentileCont), share, &values)
     }
 

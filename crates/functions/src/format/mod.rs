@@ -54,13 +54,13 @@ const FORMAT_BYTES_MAX: usize = 2 * 4_000;
 /// NULL for a format that the value's type does not have, as documented.
 fn eval_format(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let language = cx.convert_options().language;
-    let culture = culture_of(text(call, values, 2).as_deref(), language)?;
+    let culture = culture_of(text(call, values, 2)?.as_deref(), language)?;
     let format = match values[1].string_bytes() {
         // The parameter is an `nvarchar(4000)`.
         Some(bytes) if bytes.len() > FORMAT_BYTES_MAX => {
             types::text::from_utf16(&bytes[..FORMAT_BYTES_MAX])
         }
-        _ => text(call, values, 1).unwrap_or_default(),
+        _ => text(call, values, 1)?.unwrap_or_default(),
     };
     let formatted = match (number::Digits::of(&values[0]), Moment::from_value(&values[0])) {
         (Some(digits), _) => number::format(&digits, &format, culture),
@@ -110,8 +110,8 @@ pub fn bind_parse(
 }
 
 fn eval_parse(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let written = text(call, values, 0).unwrap_or_default();
-    let name = text(call, values, 1).unwrap_or_default();
+    let written = text(call, values, 0)?.unwrap_or_default();
+    let name = text(call, values, 1)?.unwrap_or_default();
     let language = cx.convert_options().language;
     let culture = culture_of(Some(name.as_str()).filter(|name| !name.is_empty()), language)?;
     parse::parse(&written, call.ty, culture).ok_or_else(|| {

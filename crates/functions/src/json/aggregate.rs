@@ -94,7 +94,8 @@ impl Accumulator for Builder {
             self.out.push(',');
         }
         if self.named {
-            let name = arguments.get(1).and_then(|name| name.as_text(Collation::default()));
+            let name = arguments.get(1).map(|name| long::text(name, Collation::default()));
+            let name = name.transpose()?.flatten();
             push_string(&name.ok_or(Msg::InvalidParameter(1, "json_objectagg"))?, &mut self.out);
             self.out.push(':');
         }

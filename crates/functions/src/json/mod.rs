@@ -40,10 +40,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     pure("JSON_PATH_EXISTS", (2, 2), bind_exists, eval_exists),
     full("JSON_MODIFY", (3, 3), bind_modify, eval_modify),
     full("JSON_OBJECT", (0, 254), bind_build, |_, c, v| {
-        build::object(&c.arguments[1..], &v[1..], on_null(v)).map(|text| Value::nvarchar(&text))
+        made(&build::object(&c.arguments[1..], &v[1..], on_null(v))?)
     }),
     full("JSON_ARRAY", (0, 254), bind_build, |_, c, v| {
-        build::array(&c.arguments[1..], &v[1..], on_null(v)).map(|text| Value::nvarchar(&text))
+        made(&build::array(&c.arguments[1..], &v[1..], on_null(v))?)
     }),
 ];
 
@@ -112,6 +112,13 @@ fn bind_modify(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { collation, ..of(DataType::NVarChar(Length::Max)) })
 }
 
+/// Returns a text that was made, whose characters double in width and are copied once.
+fn made(text: &str) -> Result<Value> {
+    const TIMES: usize = 4;
+    long::ask(TIMES * text.len())?;
+    Ok(long::nvarchar(text))
+}
+
 /// The first argument is the treatment of NULLs.
 fn bind_build(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { nullable: false, ..of(DataType::NVarChar(Length::Max)) })
@@ -122,7 +129,7 @@ fn on_null(values: &[Value]) -> OnNull {
 }
 
 fn eval_is_json(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let json = text_of(call, values, 0).unwrap_or_default();
+    let json = text_of(call, values, 0)?.unwrap_or_default();
     let node = match text::parse(&json) {
         Ok(node) => node,
         Err(error) if is_about_resources(&error) => return Err(error),
@@ -148,10 +155,10 @@ struct Question {
 
 fn question(call: &Call<'_>, values: &[Value]) -> Result<Question> {
     let path = match values.get(1) {
-        Some(_) => Path::parse(&text_of(call, values, 1).unwrap_or_default())?,
+        Some(_) => Path::parse(&text_of(call, values, 1)?.unwrap_or_default())?,
         None => Path { mode: PathMode::Lax, append: false, steps: Vec::new() },
     };
-    let json = text_of(call, values, 0).unwrap_or_default();
+    let json = text_of(call, values, 0)?.unwrap_or_default();
     let root = text::parse(&json)?;
     Ok(Question { json, root, path })
 }
@@ -177,7 +184,7 @@ fn eval_value(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<
     if text.encode_utf16().count() > usize::from(VALUE_UNITS_MAX) {
         return missing(mode, Msg::JsonTruncated);
     }
-    Ok(Value::nvarchar(text))
+    Ok(long::nvarchar(text))
 }
 
 fn eval_query(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
@@ -205,5 +212,5 @@ fn eval_modify(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result
     push_value(&values[2], &expr.ty, form_of(expr), &mut value)?;
     let value = (!values[2].is_null()).then_some(value.as_str());
     let modified = modify::modify(&asked.json, &asked.root, &asked.path, value)?;
-    Ok(long::nvarchar(&modified))
+    made(&modified)
 }

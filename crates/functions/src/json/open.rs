@@ -13,7 +13,7 @@ use crate::entry::{convert, of, whole};
 use crate::{Collating, TableFunction, made};
 use plan::expr::Expr;
 use plan::function::Context;
-use plan::long::{Growing, push};
+use plan::long::{self, Growing, push};
 use sos::sched::Pace;
 
 pub(crate) static FUNCTIONS: &[TableFunction] = &[
@@ -129,11 +129,11 @@ fn open(_: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
     let mut row = |key: &str, node: &Node| {
         let (number, value) = match &node.kind {
             Kind::Null => (0, Value::Null),
-            Kind::String(text) => (1, Value::nvarchar(text)),
-            Kind::Number => (2, Value::nvarchar(&json[node.span.clone()])),
-            Kind::Bool => (3, Value::nvarchar(&json[node.span.clone()])),
-            Kind::Array(_) => (4, Value::nvarchar(&json[node.span.clone()])),
-            Kind::Object(_) => (5, Value::nvarchar(&json[node.span.clone()])),
+            Kind::String(text) => (1, long::nvarchar(text)),
+            Kind::Number => (2, long::nvarchar(&json[node.span.clone()])),
+            Kind::Bool => (3, long::nvarchar(&json[node.span.clone()])),
+            Kind::Array(_) => (4, long::nvarchar(&json[node.span.clone()])),
+            Kind::Object(_) => (5, long::nvarchar(&json[node.span.clone()])),
         };
         made.push(vec![Value::nvarchar(key), value, Value::TinyInt(number)])
     };
@@ -211,7 +211,7 @@ fn cell(json: &str, node: &Node, path: &Path, wanted: Wanted) -> Result<Value> {
         let bytes = super::from_base64(text).ok_or(Msg::InvalidData("varbinary"))?;
         return Ok(Value::VarBinary(types::Bytes::from(bytes)));
     }
-    Ok(Value::nvarchar(text))
+    Ok(long::nvarchar(text))
 }
 
 /// Returns the path of a column that declares none: its own name.

@@ -145,7 +145,7 @@ fn from_sql(value: &Value, ty: &ColumnType) -> Result<Sequence> {
         Value::Variant(inner) => return from_sql(&inner.0, &inner.1),
         Value::Bit(b) => vec![Item::Bool(*b)],
         Value::VarChar(_) | Value::NVarChar(_) => {
-            vec![Item::Text(plan::long::text(value, ty.collation).unwrap_or_default())]
+            vec![Item::Text(plan::long::text(value, ty.collation)?.unwrap_or_default())]
         }
         _ if ty.data_type.family() == types::Family::Binary => {
             vec![Item::Base64(value.string_bytes().unwrap_or_default().to_vec())]

@@ -145,7 +145,7 @@ impl Runner<'_> {
         cx: &mut Cx<'_>,
     ) -> std::result::Result<Option<String>, Stop> {
         let value = self.value(&Leaf::new(LeafAst::Value(expr.clone())), cx)?;
-        Ok(text_of(&value, cx.session))
+        Ok(text_of(&value, cx.session)?)
     }
 
     fn backup_database_name(
@@ -184,8 +184,9 @@ impl Runner<'_> {
             Some(expr) => self.value(&Leaf::new(LeafAst::Value(expr.clone())), cx)?,
             None => Value::Null,
         };
+        let text = text_of(&value, cx.session)?;
         let parsed = || {
-            let text = text_of(&value, cx.session)?;
+            let text = text?;
             let scale = DataType::DateTime2(7);
             let options = cx.session.convert_options();
             let (order, language) = (options.date_format, options.language);

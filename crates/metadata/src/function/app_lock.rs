@@ -81,9 +81,9 @@ fn target(
         let number = i64::try_from(at + 1).unwrap_or(0);
         return Err(Msg::InvalidArgumentType("NULL", number, function).into());
     }
-    let principal = text(call, values, 0).unwrap_or_default();
-    let name = text(call, values, 1).unwrap_or_default();
-    let scope = match text(call, values, owner_at) {
+    let principal = text(call, values, 0)?.unwrap_or_default();
+    let name = text(call, values, 1)?.unwrap_or_default();
+    let scope = match text(call, values, owner_at)? {
         None => LockScope::Transaction,
         Some(owner) => parse_scope(&owner).ok_or(Msg::AppLockOwner(function))?,
     };
@@ -106,7 +106,7 @@ fn mode(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value
 /// APPLOCK_TEST: 1 if the session could take the lock without waiting, otherwise 0.
 fn test(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (key, scope) = target(cx, call, values, "applock_test")?;
-    let asked = text(call, values, 2).unwrap_or_default();
+    let asked = text(call, values, 2)?.unwrap_or_default();
     let Some(mode) = parse_mode(&asked) else {
         return Err(Msg::AppLockMode("applock_test").into());
     };

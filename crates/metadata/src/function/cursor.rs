@@ -25,8 +25,8 @@ fn bind(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 }
 
 fn status(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let kind = text(call, values, 0).unwrap_or_default().to_ascii_lowercase();
-    let name = text(call, values, 1).unwrap_or_default();
+    let kind = text(call, values, 0)?.unwrap_or_default().to_ascii_lowercase();
+    let name = text(call, values, 1)?.unwrap_or_default();
     let named = |cursor: &&Cursor| cursor.is_named(&name);
     let frame = frame_of(cx);
     let held = &session_of(cx).held.cursors;

@@ -19,14 +19,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
         (1, 1),
         |_| Ok(of(DataType::SmallInt)),
         |cx, c, v| {
-            Ok(match file_id(cx, c, v) {
+            Ok(match file_id(cx, c, v)? {
                 Some(n) => i16::try_from(n).map_or(Value::Null, Value::SmallInt),
                 None => Value::Null,
             })
         },
     ),
     lookup("FILE_IDEX", (1, 1), int, |cx, c, v| {
-        Ok(file_id(cx, c, v).map_or(Value::Null, Value::Int))
+        Ok(file_id(cx, c, v)?.map_or(Value::Null, Value::Int))
     }),
     lookup("FILE_NAME", (1, 1), sysname, file_name),
     lookup("FILEGROUP_ID", (1, 1), int, filegroup_id),
@@ -48,11 +48,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
     }),
 ];
 
-fn file_id(cx: &Context<'_>, call: &Call<'_>, values: &[Value]) -> Option<i32> {
-    let name = text(call, values, 0)?;
-    let database = current(cx)?;
-    let place = database.files.iter().position(|file| Name::same(&file.name, &name))?;
-    i32::try_from(place + 1).ok()
+fn file_id(cx: &Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Option<i32>> {
+    let Some((database, name)) = current(cx).zip(text(call, values, 0)?) else { return Ok(None) };
+    let place = database.files.iter().position(|file| Name::same(&file.name, &name));
+    Ok(place.and_then(|place| i32::try_from(place + 1).ok()))
 }
 
 fn file_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
@@ -75,7 +74,7 @@ fn filegroups(database: &Arc<Database>) -> Vec<&str> {
 }
 
 fn filegroup_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some((database, name)) = current(cx).zip(text(call, values, 0)) else {
+    let Some((database, name)) = current(cx).zip(text(call, values, 0)?) else {
         return Ok(Value::Null);
     };
     let place = filegroups(&database).iter().position(|known| Name::same(known, &name));
@@ -92,7 +91,7 @@ fn filegroup_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Resul
 /// `INDEXKEY_PROPERTY(object, index, key, 'ColumnId' | 'IsDescending')`.
 fn index_key_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(table), Some(index), Some(place), Some(property)) =
-        (argument_table(cx, values), id(values, 1), id(values, 2), text(call, values, 3))
+        (argument_table(cx, values), id(values, 1), id(values, 2), text(call, values, 3)?)
     else {
         return Ok(Value::Null);
     };
@@ -114,7 +113,7 @@ fn nothing(_: &mut Context<'_>, _: &Call<'_>, _: &[Value]) -> Result<Value> {
 
 /// FULLTEXTSERVICEPROPERTY: full-text search is not installed.
 fn full_text_property(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let property = text(call, values, 0).unwrap_or_default();
+    let property = text(call, values, 0)?.unwrap_or_default();
     Ok(match property.to_ascii_lowercase().as_str() {
         "isfulltextinstalled" => Value::Int(0),
         _ => Value::Null,

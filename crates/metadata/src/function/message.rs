@@ -39,7 +39,7 @@ fn message(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Va
     };
     let found = match number {
         Some(number) => user_message(number, session_of(cx)).map(|message| message.text),
-        None => format.as_text(collation),
+        None => plan::long::text(format, collation)?,
     };
     let Some(format) = found else { return Ok(Value::Null) };
     format_message(&format, arguments, session_of(cx)).map(|text| Value::nvarchar(&text))

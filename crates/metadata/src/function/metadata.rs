@@ -78,9 +78,9 @@ fn stats_date(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Va
 
 /// COLLATIONPROPERTY: the documented properties, and `TDSCollation`, which bulk copy clients read.
 fn collation_property(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let name = text(call, values, 0).unwrap_or_default();
+    let name = text(call, values, 0)?.unwrap_or_default();
     let Some(collation) = types::Collation::by_name(&name) else { return Ok(Value::Null) };
-    let property = text(call, values, 1).unwrap_or_default();
+    let property = text(call, values, 1)?.unwrap_or_default();
     let int = |n: i64| wrap(i32::try_from(n).map_or(Value::Null, Value::Int), DataType::Int);
     Ok(match property.to_ascii_lowercase().as_str() {
         "codepage" => int(i64::from(collation.code_page().number())),
@@ -153,10 +153,10 @@ fn name_or_null(name: Option<&str>) -> Value {
 }
 
 fn object_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let kind = text(call, values, 1);
+    let kind = text(call, values, 1)?;
     let fits =
         |row: &ObjectRow| kind.as_ref().is_none_or(|k| k.trim_end().eq_ignore_ascii_case(row.code));
-    let found = text(call, values, 0).and_then(|name| find(cx, &name));
+    let found = text(call, values, 0)?.and_then(|name| find(cx, &name));
     Ok(found.filter(|(_, row)| fits(row)).map_or(Value::Null, |(_, row)| Value::Int(row.id)))
 }
 
@@ -175,7 +175,7 @@ fn definition(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Va
 }
 
 fn schema_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let name = text(call, values, 0).unwrap_or_else(|| "dbo".to_owned());
+    let name = text(call, values, 0)?.unwrap_or_else(|| "dbo".to_owned());
     let database = current(cx);
     let schema = database.as_ref().and_then(|d| d.schema(&name));
     Ok(schema.map_or(Value::Null, |s| Value::Int(s.id)))
@@ -190,7 +190,7 @@ fn schema_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<V
 
 fn db_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let name =
-        text(call, values, 0).unwrap_or_else(|| session_of(cx).identity.database.to_string());
+        text(call, values, 0)?.unwrap_or_else(|| session_of(cx).identity.database.to_string());
     let database = session_of(cx).catalog.database(&name);
     Ok(database.map_or(Value::Null, |d| Value::SmallInt(d.id)))
 }
@@ -209,7 +209,7 @@ fn db_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value
 }
 
 fn type_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let found = text(call, values, 0).and_then(|name| find_type(cx, &name));
+    let found = text(call, values, 0)?.and_then(|name| find_type(cx, &name));
     Ok(found.map_or(Value::Null, |t| Value::Int(t.user_type_id)))
 }
 
@@ -234,8 +234,8 @@ fn type_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Val
 }
 
 fn col_length(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let found = text(call, values, 0).and_then(|name| find(cx, &name));
-    let (Some((database, row)), Some(name)) = (found, text(call, values, 1)) else {
+    let found = text(call, values, 0)?.and_then(|name| find(cx, &name));
+    let (Some((database, row)), Some(name)) = (found, text(call, values, 1)?) else {
         return Ok(Value::Null);
     };
     let column = column_of(cx, &database, row.id, &name);
@@ -265,7 +265,7 @@ pub(super) fn argument_table(cx: &Context<'_>, values: &[Value]) -> Option<Arc<T
 
 fn column_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(database), Some(id), Some(column), Some(property)) =
-        (current(cx), id(values, 0), text(call, values, 1), text(call, values, 2))
+        (current(cx), id(values, 0), text(call, values, 1)?, text(call, values, 2)?)
     else {
         return Ok(Value::Null);
     };
@@ -311,7 +311,7 @@ fn object_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> R
     let row = current(cx)
         .zip(id(values, 0))
         .and_then(|(database, id)| objects::object_by_id(session_of(cx), &database, id));
-    let (Some(row), Some(property)) = (row, text(call, values, 1)) else {
+    let (Some(row), Some(property)) = (row, text(call, values, 1)?) else {
         return Ok(Value::Null);
     };
     let table = current(cx).and_then(|d| table_by_id(cx, &d, row.id));
@@ -415,7 +415,7 @@ fn object_fact(row: &ObjectRow, table: Option<&TableDef>, property: &str) -> Opt
 }
 
 fn object_property_ex(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    if text(call, values, 1).is_some_and(|p| p.eq_ignore_ascii_case("BaseType")) {
+    if text(call, values, 1)?.is_some_and(|p| p.eq_ignore_ascii_case("BaseType")) {
         let row = current(cx).zip(id(values, 0)).and_then(|(database, id)| {
             let row = objects::object_by_id(session_of(cx), &database, id)?;
             match row.code {
@@ -433,7 +433,7 @@ fn object_property_ex(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -
 
 fn index_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(table), Some(name), Some(property)) =
-        (argument_table(cx, values), text(call, values, 1), text(call, values, 2))
+        (argument_table(cx, values), text(call, values, 1)?, text(call, values, 2)?)
     else {
         return Ok(Value::Null);
     };
@@ -460,7 +460,7 @@ fn index_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Re
 }
 
 fn index_col(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let table = text(call, values, 0).and_then(|name| find_table(cx, &name));
+    let table = text(call, values, 0)?.and_then(|name| find_table(cx, &name));
     let (Some(table), Some(index), Some(place)) = (table, id(values, 1), whole(values, 2)) else {
         return Ok(Value::Null);
     };
@@ -471,7 +471,7 @@ fn index_col(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<
 }
 
 fn type_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
+    let (Some(name), Some(property)) = (text(call, values, 0)?, text(call, values, 1)?) else {
         return Ok(Value::Null);
     };
     let Some(row) = find_type(cx, &name) else { return Ok(Value::Null) };
@@ -492,7 +492,7 @@ fn ident(
     values: &[Value],
     read: fn(&TableDef, i64, i64) -> i64,
 ) -> Result<Value> {
-    let table = text(call, values, 0).and_then(|name| find_table(cx, &name));
+    let table = text(call, values, 0)?.and_then(|name| find_table(cx, &name));
     let number = table.and_then(|t| {
         let (seed, step) = t.columns.iter().find_map(|c| c.identity)?;
         Some(read(&t, seed, step))
@@ -502,7 +502,7 @@ fn ident(
 
 /// PARSENAME. Parts count from the right: 1 object, 2 schema, 3 database, 4 server.
 fn parse_name(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let parts = text(call, values, 0).and_then(|name| split_name(&name)).unwrap_or_default();
+    let parts = text(call, values, 0)?.and_then(|name| split_name(&name)).unwrap_or_default();
     let place = whole(values, 1).and_then(|place| usize::try_from(place).ok());
     let part = place.and_then(|place| parts.iter().rev().nth(place.checked_sub(1)?));
     Ok(name_or_null(part.map(String::as_str).filter(|part| !part.is_empty())))
@@ -513,7 +513,7 @@ pub(super) fn database_property(
     call: &Call<'_>,
     values: &[Value],
 ) -> Result<Value> {
-    let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
+    let (Some(name), Some(property)) = (text(call, values, 0)?, text(call, values, 1)?) else {
         return Ok(Value::Null);
     };
     let Some(database) = session_of(cx).catalog.database(&name) else { return Ok(Value::Null) };

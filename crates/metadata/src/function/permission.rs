@@ -154,14 +154,14 @@ impl Place<'_> {
 }
 
 fn has_permission(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some(permission) = text(call, values, 2) else { return Ok(Value::Null) };
+    let Some(permission) = text(call, values, 2)? else { return Ok(Value::Null) };
     let permission = permission.trim().to_ascii_uppercase();
-    let class = text(call, values, 1).map(|class| class.trim().to_ascii_uppercase());
+    let class = text(call, values, 1)?.map(|class| class.trim().to_ascii_uppercase());
     let catalog = std::sync::Arc::clone(&session_of(cx).catalog);
     let Some(database) = catalog.database(&session_of(cx).identity.database) else {
         return Ok(Value::Null);
     };
-    let name = text(call, values, 0);
+    let name = text(call, values, 0)?;
     let place = match (class.as_deref(), name.as_deref()) {
         (None | Some("SERVER"), None) => Some(Place::Server),
         (Some("DATABASE"), None) => Some(Place::Database(database)),
@@ -179,8 +179,8 @@ fn has_permission(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Re
     let Some(place) = place.filter(|place| place.knows(&permission)) else {
         return Ok(Value::Null);
     };
-    if let (Some(column), Place::Object(object)) = (text(call, values, 3), &place) {
-        let is_column = text(call, values, 4).is_some_and(|class| Name::same(&class, "COLUMN"));
+    if let (Some(column), Place::Object(object)) = (text(call, values, 3)?, &place) {
+        let is_column = text(call, values, 4)?.is_some_and(|class| Name::same(&class, "COLUMN"));
         return match is_column {
             true => on_column(cx, database, object, &column, &permission),
             false => Ok(Value::Null),

@@ -107,12 +107,12 @@ fn suser_sname(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<V
 }
 
 fn suser_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let found = login(cx, text(call, values, 0).as_deref());
+    let found = login(cx, text(call, values, 0)?.as_deref());
     Ok(found.map_or(Value::Null, |l| Value::Int(l.principal_id)))
 }
 
 fn suser_sid(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let found = login(cx, text(call, values, 0).as_deref());
+    let found = login(cx, text(call, values, 0)?.as_deref());
     Ok(found.map_or(Value::Null, |l| Value::VarBinary(types::Bytes::copy_from(&l.sid))))
 }
 
@@ -126,7 +126,7 @@ fn user_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Val
 }
 
 fn user_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let found = match text(call, values, 0) {
+    let found = match text(call, values, 0)? {
         None => user(cx),
         Some(name) => {
             let database = session_of(cx).catalog.database(&session_of(cx).identity.database);
@@ -140,21 +140,21 @@ pub use catalog::SERVER_ROLES;
 
 /// IS_SRVROLEMEMBER: a sysadmin is a member of every role; NULL for a role that does not exist.
 fn is_server_role_member(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some(role) = text(call, values, 0) else { return Ok(Value::Null) };
+    let Some(role) = text(call, values, 0)? else { return Ok(Value::Null) };
     if !SERVER_ROLES.iter().any(|r| Name::same(r, &role)) {
         return Ok(Value::Null);
     }
-    let Some(login) = login(cx, text(call, values, 1).as_deref()) else { return Ok(Value::Null) };
+    let Some(login) = login(cx, text(call, values, 1)?.as_deref()) else { return Ok(Value::Null) };
     let is_member = login.roles.iter().any(|r| Name::same(r, &role));
     Ok(flag(login.sysadmin || is_member || Name::same(&role, "public")))
 }
 
 fn is_member(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some(role) = text(call, values, 0) else { return Ok(Value::Null) };
+    let Some(role) = text(call, values, 0)? else { return Ok(Value::Null) };
     let Some(database) = session_of(cx).catalog.database(&session_of(cx).identity.database) else {
         return Ok(Value::Null);
     };
-    let member = match text(call, values, 1) {
+    let member = match text(call, values, 1)? {
         None => user(cx),
         Some(name) => database.principals.get(&Name::new(&name)).map(AsRef::as_ref),
     };
@@ -165,7 +165,7 @@ fn is_member(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<
 }
 
 fn has_db_access(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let name = text(call, values, 0).unwrap_or_default();
+    let name = text(call, values, 0)?.unwrap_or_default();
     let Some(database) = session_of(cx).catalog.database(&name) else { return Ok(Value::Null) };
     let named = database
         .principals

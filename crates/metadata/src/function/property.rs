@@ -20,7 +20,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 /// LOGINPROPERTY. Logins are never locked out, and no history of passwords is kept.
 fn login_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
+    let (Some(name), Some(property)) = (text(call, values, 0)?, text(call, values, 1)?) else {
         return Ok(Value::Null);
     };
     let session = session_of(cx);
@@ -64,7 +64,7 @@ fn password_hash(cx: &Context<'_>, login: &Login) -> Value {
 /// DATABASEPROPERTY: the numeric properties of DATABASEPROPERTYEX, and names that only this
 /// function has.
 fn old_database_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
+    let (Some(name), Some(property)) = (text(call, values, 0)?, text(call, values, 1)?) else {
         return Ok(Value::Null);
     };
     let Some(database) = session_of(cx).catalog.database(&name) else { return Ok(Value::Null) };
@@ -90,7 +90,7 @@ fn old_database_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]
 }
 
 fn file_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
+    let (Some(name), Some(property)) = (text(call, values, 0)?, text(call, values, 1)?) else {
         return Ok(Value::Null);
     };
     let Some(database) = current(cx) else { return Ok(Value::Null) };
@@ -106,7 +106,7 @@ fn file_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Res
 }
 
 fn filegroup_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
+    let (Some(name), Some(property)) = (text(call, values, 0)?, text(call, values, 1)?) else {
         return Ok(Value::Null);
     };
     let Some(database) = current(cx) else { return Ok(Value::Null) };

@@ -60,7 +60,7 @@ fn machine(name: &str) -> &str {
 }
 
 fn server_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some(property) = text(call, values, 0) else { return Ok(Value::Null) };
+    let Some(property) = text(call, values, 0)? else { return Ok(Value::Null) };
     let name = session_of(cx).instance.config.server_name.as_str();
     let collation = types::Collation::default();
     Ok(match property.to_ascii_lowercase().as_str() {
@@ -110,7 +110,7 @@ fn server_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> R
 }
 
 fn connection_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some(property) = text(call, values, 0) else { return Ok(Value::Null) };
+    let Some(property) = text(call, values, 0)? else { return Ok(Value::Null) };
     let client = &session_of(cx).connection.client;
     Ok(match property.to_ascii_lowercase().as_str() {
         "net_transport" | "physical_net_transport" => wrap_text(client.transport.name()),
@@ -130,7 +130,7 @@ fn connection_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) 
 }
 
 fn session_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some(property) = text(call, values, 0) else { return Ok(Value::Null) };
+    let Some(property) = text(call, values, 0)? else { return Ok(Value::Null) };
     let options = &session_of(cx).options;
     let on = match property.to_ascii_uppercase().as_str() {
         "ANSI_NULLS" => options.ansi_nulls,
@@ -146,7 +146,7 @@ fn session_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> 
 }
 
 fn session_context(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some(key) = text(call, values, 0) else { return Ok(Value::Null) };
+    let Some(key) = text(call, values, 0)? else { return Ok(Value::Null) };
     let found =
         session_of(cx).held.session_context.iter().find(|(k, ..)| k.eq_ignore_ascii_case(&key));
     Ok(found.map_or(Value::Null, |(_, value, _)| match value {
@@ -156,7 +156,7 @@ fn session_context(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> R
 }
 
 fn variant_property(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some(property) = text(call, values, 1) else { return Ok(Value::Null) };
+    let Some(property) = text(call, values, 1)? else { return Ok(Value::Null) };
     let ty = match &values[0] {
         Value::Variant(inner) => inner.1,
         _ => call.arguments[0].ty,

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use sos::sched::Pace;
+use types::text::str_pieces;
 use types::value::ColumnType;
 use types::{Collation, ConvertOptions, DataType, Length, Mode, Result, Value};
 
@@ -11,6 +12,16 @@ use crate::long;
 
 /// Writes text in the form that it has between the quotes of JSON.
 pub fn escape(text: &str, out: &mut String) {
+    for piece in str_pieces(text) {
+        long::reserve(out, ESCAPED_TIMES * piece.len());
+        escape_piece(piece, out);
+    }
+}
+
+/// Bytes of the longest form of a character that has one byte: `\u0000`, `&quot;`.
+pub const ESCAPED_TIMES: usize = 6;
+
+fn escape_piece(text: &str, out: &mut String) {
     let mut pace = Pace::new();
     for c in text.chars() {
         pace.tick();
@@ -42,8 +53,11 @@ pub fn push_string(text: &str, out: &mut String) {
 /// Writes a value of a type as JSON.
 ///
 /// # Errors
-/// Those of converting the value to text.
+/// Those of converting the value to text; 701 if there is no memory for a long one.
 pub fn push_value(value: &Value, ty: &ColumnType, form: Form, out: &mut String) -> Result<()> {
+    /// Bytes of a long value's text, which is decoded or encoded and then escaped, for each of its bytes.
+    const TIMES: usize = 4;
+    long::ask(TIMES * value.string_bytes().map_or(0, <[u8]>::len))?;
     match value {
         Value::Null => out.push_str("null"),
         Value::Bit(b) => out.push_str(if *b { "true" } else { "false" }),
@@ -58,9 +72,12 @@ pub fn push_value(value: &Value, ty: &ColumnType, form: Form, out: &mut String) 
         | Value::Real(_)
         | Value::Float(_) => out.push_str(&number(value, ty)?),
         Value::VarChar(_) | Value::NVarChar(_) => {
-            let text = long::text(value, ty.collation).unwrap_or_default();
+            let text = long::text(value, ty.collation)?.unwrap_or_default();
             match form {
-                Form::Json => out.push_str(&text),
+                Form::Json => {
+                    long::reserve(out, text.len());
+                    out.push_str(&text);
+                }
                 Form::Text => push_string(&text, out),
             }
         }

@@ -135,7 +135,7 @@ impl Collector<'_> {
         books: &Arc<ProgramBooks>,
         wanted: &mut dyn FnMut(u32, &Totals) -> bool,
     ) -> Vec<Collected> {
-        let mut found = Vec::new();
+        let (mut found, mut offsets) = (Vec::new(), report::Offsets::new(books));
         for statement in report::places(program) {
             let place = statement.place.0;
             let id = books.ids.id(place);
@@ -148,7 +148,7 @@ impl Collector<'_> {
                 continue;
             }
             let (totals, window) = self.read(id, totals);
-            let row = statement.row(books, totals);
+            let row = statement.row(&mut offsets, totals);
             if !row.is_query {
                 continue;
             }

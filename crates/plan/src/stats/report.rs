@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tsql::Utf16Offsets;
 use tsql::ast::Span;
 
 use super::books::ProgramBooks;
@@ -57,9 +58,11 @@ pub fn statements(statistics: &Statistics) -> Vec<StatementRow> {
     let mut rows = Vec::new();
     for books in statistics.programs() {
         let Some(program) = books.program() else { continue };
+        let mut offsets = Offsets::new(&books);
         for found in places(&program) {
+            sos::sched::yield_if_quantum_due();
             let id = books.ids.id(found.place.0);
-            rows.push(found.row(&books, statistics.fold(id)));
+            rows.push(found.row(&mut offsets, statistics.fold(id)));
         }
     }
     rows
@@ -71,9 +74,10 @@ pub fn statements_of(
     books: &Arc<ProgramBooks>,
 ) -> Vec<(u32, StatementRow)> {
     let Some(program) = books.program() else { return Vec::new() };
+    let mut offsets = Offsets::new(books);
     let row = |found: Found<'_>| {
         let id = books.ids.id(found.place.0);
-        (id, found.row(books, statistics.fold(id)))
+        (id, found.row(&mut offsets, statistics.fold(id)))
     };
     places(&program).into_iter().map(row).collect()
 }
@@ -84,7 +88,26 @@ pub fn statement_of(statistics: &Statistics, id: u32) -> Option<StatementRow> {
     let place = books.ids.place(id)?;
     let program = books.program()?;
     let found = places(&program).into_iter().find(|found| found.place.0 == place)?;
-    Some(found.row(&books, statistics.fold(id)))
+    Some(found.row(&mut Offsets::new(&books), statistics.fold(id)))
+}
+
+/// The offsets of a program's statements in the whole text in UTF-16, in bytes.
+pub(super) struct Offsets<'b> {
+    books: &'b Arc<ProgramBooks>,
+    /// Bytes of what is in front of the text that was compiled.
+    prefix: usize,
+    of_text: Utf16Offsets<'b>,
+}
+
+impl<'b> Offsets<'b> {
+    pub(super) fn new(books: &'b Arc<ProgramBooks>) -> Self {
+        let units: usize = books.prefix().chars().map(char::len_utf16).sum();
+        Self { books, prefix: 2 * units, of_text: Utf16Offsets::new(&books.source) }
+    }
+
+    fn at(&mut self, offset: u32) -> usize {
+        self.prefix + self.of_text.at(offset) as usize
+    }
 }
 
 /// A statement's place in the statistics and in the text.
@@ -97,23 +120,24 @@ pub(super) struct Found<'p> {
 }
 
 impl Found<'_> {
-    pub(super) fn row(&self, books: &Arc<ProgramBooks>, totals: Totals) -> StatementRow {
+    pub(super) fn row(&self, offsets: &mut Offsets<'_>, totals: Totals) -> StatementRow {
         let bound = self.leaf.and_then(|leaf| leaf.plan.get());
+        let books = offsets.books;
         let source = &books.source;
-        let prefix: usize = books.prefix().chars().map(char::len_utf16).sum();
-        let offset = |at: u32| prefix * 2 + tsql::utf16_offset(source, at) as usize;
         let text = source.get(self.span.start as usize..self.span.end as usize).unwrap_or_default();
         let rest = source.get(self.span.end as usize..).unwrap_or_default();
-        let is_last = rest.trim_matches(|c: char| c.is_whitespace() || c == ';').is_empty();
+        // From the start alone: of what follows, mostly the next statement, one character is looked at.
+        let is_last = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';').is_empty();
+        let (start, end) = (offsets.at(self.span.start), offsets.at(self.span.end));
         let mut query_hash = Fingerprint::default();
         query_hash.bytes(&tsql::normalized(text));
         StatementRow {
             books: Arc::clone(books),
-            start: i32::try_from(offset(self.span.start)).unwrap_or(i32::MAX),
+            start: i32::try_from(start).unwrap_or(i32::MAX),
             end: if is_last {
                 -1
             } else {
-                i32::try_from(offset(self.span.end).saturating_sub(2)).unwrap_or(i32::MAX)
+                i32::try_from(end.saturating_sub(2)).unwrap_or(i32::MAX)
             },
             span: self.span,
             query_hash: query_hash.finish(),

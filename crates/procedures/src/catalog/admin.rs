@@ -30,8 +30,8 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
 ];
 
 /// Returns the name in an argument; `None` if the procedure is to list all.
-fn asked(arguments: &[Argument], parameter: &str, cx: &Cx<'_>) -> Option<String> {
-    text(arguments, 0, parameter, cx).filter(|name| !name.is_empty())
+fn asked(arguments: &[Argument], parameter: &str, cx: &Cx<'_>) -> types::Result<Option<String>> {
+    Ok(text(arguments, 0, parameter, cx)?.filter(|name| !name.is_empty()))
 }
 
 fn wrong(number: i32, text: &str) -> Stop {
@@ -39,7 +39,9 @@ fn wrong(number: i32, text: &str) -> Stop {
 }
 
 fn help_database(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let Some(name) = asked(arguments, "@dbname", cx) else { return run(&DATABASES, arguments, cx) };
+    let Some(name) = asked(arguments, "@dbname", cx)? else {
+        return run(&DATABASES, arguments, cx);
+    };
     if cx.session.catalog.database(&name).is_none() {
         let text = format!(
             "The database '{name}' does not exist. Supply a valid database name. To see available \
@@ -52,7 +54,7 @@ fn help_database(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Sto
 }
 
 fn help_file(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    if let Some(name) = asked(arguments, "@filename", cx) {
+    if let Some(name) = asked(arguments, "@filename", cx)? {
         let database = cx.session.catalog.database(&cx.session.identity.database);
         let is_there = database.is_some_and(|d| d.files.iter().any(|f| Name::same(&f.name, &name)));
         if !is_there {
@@ -64,7 +66,7 @@ fn help_file(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
 }
 
 fn help_language(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    if let Some(name) = asked(arguments, "@language", cx)
+    if let Some(name) = asked(arguments, "@language", cx)?
         && Language::by_name(&name).is_none()
     {
         let text = format!("'{name}' is not a valid official language name.");
@@ -81,7 +83,7 @@ fn is_role(name: &str, cx: &Cx<'_>) -> Option<bool> {
 }
 
 fn check_role(arguments: &[Argument], cx: &Cx<'_>) -> Result<(), Stop> {
-    match asked(arguments, "@rolename", cx) {
+    match asked(arguments, "@rolename", cx)? {
         Some(name) if is_role(&name, cx) != Some(true) => {
             Err(wrong(15_409, &format!("'{name}' is not a role.")))
         }
@@ -100,7 +102,7 @@ fn help_role_member(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, 
 }
 
 fn help_user(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    match asked(arguments, "@name_in_db", cx) {
+    match asked(arguments, "@name_in_db", cx)? {
         Some(name) if is_role(&name, cx).is_none() => {
             let text = format!("The name supplied ({name}) is not a user, role, or aliased login.");
             Err(wrong(15_198, &text))
@@ -111,7 +113,7 @@ fn help_user(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
 }
 
 fn help_trigger(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let name = text(arguments, 0, "@tabname", cx).unwrap_or_default();
+    let name = text(arguments, 0, "@tabname", cx)?.unwrap_or_default();
     super::help::object(&name, cx)?;
     run(&TRIGGERS, arguments, cx)
 }

@@ -82,7 +82,7 @@ SELECT CAST(file_exists AS int) AS [File Exists], CAST(file_is_a_directory AS in
 /// `xp_fileexist path [, @exists OUTPUT]`.
 fn file_exists(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     check_sysadmin(cx)?;
-    let Some(path) = text(arguments, 0, "@filename", cx) else {
+    let Some(path) = text(arguments, 0, "@filename", cx)? else {
         return Err(Msg::ParameterNotSupplied("xp_fileexist", "@filename").into());
     };
     match arguments {
@@ -100,7 +100,7 @@ fn file_exists(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop>
 /// `xp_create_subdir path`: makes the folder and its missing parents.
 fn create_folder(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     check_sysadmin(cx)?;
-    let Some(path) = text(arguments, 0, "@path", cx) else {
+    let Some(path) = text(arguments, 0, "@path", cx)? else {
         return Err(Msg::ParameterNotSupplied("xp_create_subdir", "@path").into());
     };
     off_scheduler(|| make_folder(&path)).map_err(|error| {
@@ -120,7 +120,7 @@ static DRIVES: TextProcedure = TextProcedure {
 /// values that tools ask for and the server knows are answered, any other one is not there.
 fn read_registry(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     check_sysadmin(cx)?;
-    let name = text(arguments, 2, "@value_name", cx).unwrap_or_default();
+    let name = text(arguments, 2, "@value_name", cx)?.unwrap_or_default();
     let found = registry(&name);
     let output = arguments.iter_mut().find(|argument| argument.output);
     match (found, output) {

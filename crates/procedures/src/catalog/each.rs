@@ -48,7 +48,7 @@ fn refresh(
     arguments: &mut [Argument],
     cx: &mut Cx<'_>,
 ) -> Result<i32, Stop> {
-    let name = text(arguments, 0, parameter, cx).unwrap_or_default();
+    let name = text(arguments, 0, parameter, cx)?.unwrap_or_default();
     let found = object_to_alter(&name, cx)?;
     if !kinds.contains(&found.code) || found.system {
         let text = format!("Could not find object '{name}' or you do not have permission.");

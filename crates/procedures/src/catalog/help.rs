@@ -69,7 +69,7 @@ fn say(number: i32, text: &str, cx: &mut Cx<'_>) -> Result<i32, Stop> {
 }
 
 fn help(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let Some(name) = text(arguments, 0, "@objname", cx).filter(|name| !name.is_empty()) else {
+    let Some(name) = text(arguments, 0, "@objname", cx)?.filter(|name| !name.is_empty()) else {
         return run(&HELP_ALL, arguments, cx);
     };
     let object = object(&name, cx)?;
@@ -85,7 +85,7 @@ fn help(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
 }
 
 fn help_index(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let name = text(arguments, 0, "@objname", cx).unwrap_or_default();
+    let name = text(arguments, 0, "@objname", cx)?.unwrap_or_default();
     let object = object(&name, cx)?;
     if table_of(&object, cx).is_none_or(|table| table.indexes.is_empty()) {
         let text = format!(
@@ -97,7 +97,7 @@ fn help_index(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> 
 }
 
 fn help_constraint(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let name = text(arguments, 0, "@objname", cx).unwrap_or_default();
+    let name = text(arguments, 0, "@objname", cx)?.unwrap_or_default();
     let object = object(&name, cx)?;
     run(&HELP_NAME, &mut arguments[..1], cx)?;
     constraints(&object, arguments, cx)
@@ -128,7 +128,7 @@ fn table_of(object: &ObjectRow, cx: &Cx<'_>) -> Option<std::sync::Arc<TableDef>>
 
 /// sp_recompile: invalidates all plans, not only those of the named object.
 fn recompile(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let name = text(arguments, 0, "@objname", cx).unwrap_or_default();
+    let name = text(arguments, 0, "@objname", cx)?.unwrap_or_default();
     object_to_alter(&name, cx)?;
     cx.session.change_catalog(|_| Ok(()))?;
     cx.session.refresh_catalog();
@@ -138,7 +138,7 @@ fn recompile(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
 
 /// sp_spaceused for a table: rows and bytes. No pages are reserved without being used.
 fn space_used(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let Some(name) = text(arguments, 0, "@objname", cx).filter(|name| !name.is_empty()) else {
+    let Some(name) = text(arguments, 0, "@objname", cx)?.filter(|name| !name.is_empty()) else {
         return run(&DATABASE_SPACE, arguments, cx);
     };
     let object = object(&name, cx)?;

@@ -20,7 +20,7 @@ fn help_logins(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop>
     if !rights.is_in_server_role(catalog, "securityadmin") {
         return Err(Msg::NoPermissionForAction.into());
     }
-    if let Some(name) = text(arguments, 0, "@LoginNamePattern", cx) {
+    if let Some(name) = text(arguments, 0, "@LoginNamePattern", cx)? {
         let mut logins = cx.session.catalog.logins.values();
         if !logins.any(|login| Name::same(&login.name, &name)) {
             return Err(Msg::InvalidLogin(&name).into());

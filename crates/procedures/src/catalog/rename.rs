@@ -15,9 +15,9 @@ pub(super) static PROCEDURES: &[SystemProcedure] =
 /// these values.
 fn run(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let missing = |name: &str| Stop::from(Msg::ParameterNotSupplied("sp_rename", name));
-    let old = text(arguments, 0, "@objname", cx).ok_or_else(|| missing("@objname"))?;
-    let new = text(arguments, 1, "@newname", cx).ok_or_else(|| missing("@newname"))?;
-    let kind = text(arguments, 2, "@objtype", cx).unwrap_or_default();
+    let old = text(arguments, 0, "@objname", cx)?.ok_or_else(|| missing("@objname"))?;
+    let new = text(arguments, 1, "@newname", cx)?.ok_or_else(|| missing("@newname"))?;
+    let kind = text(arguments, 2, "@objtype", cx)?.unwrap_or_default();
     let kind = match kind.to_ascii_uppercase().as_str() {
         "" | "OBJECT" => Renamed::Object,
         "COLUMN" => Renamed::Column,

@@ -74,7 +74,7 @@ FROM STRING_SPLIT(OBJECT_DEFINITION(OBJECT_ID(@objname)), NCHAR(10), 1) AS s ORD
 };
 
 fn help_text(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let name = text(arguments, 0, "@objname", cx).unwrap_or_default();
+    let name = text(arguments, 0, "@objname", cx)?.unwrap_or_default();
     let object = super::help::object(&name, cx)?;
     let database = cx.session.catalog.database(&cx.session.identity.database);
     match database.and_then(|d| metadata::objects::definition(&cx.session.sees(d), object.id)) {
@@ -91,7 +91,7 @@ const CONTEXT_BYTES_MAX: usize = 1 << 20;
 
 /// `sp_set_session_context @key, @value [, @read_only]`.
 fn set_session_context(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let Some(key) = text(arguments, 0, "@key", cx).filter(|k| !k.is_empty()) else {
+    let Some(key) = text(arguments, 0, "@key", cx)?.filter(|k| !k.is_empty()) else {
         let expected = Msg::ProcedureExpectsParameter("@key", "nvarchar(128)");
         return Err(Error::from(expected).into());
     };

@@ -160,8 +160,8 @@ fn asked_for<'c>(
     procedure: &str,
     cx: &'c Cx<'_>,
 ) -> Result<(&'c Cursor, String), Stop> {
-    let source = text(arguments, 1, "@cursor_source", cx).unwrap_or_default();
-    let name = text(arguments, 2, "@cursor_identity", cx).unwrap_or_default();
+    let source = text(arguments, 1, "@cursor_source", cx)?.unwrap_or_default();
+    let name = text(arguments, 2, "@cursor_identity", cx)?.unwrap_or_default();
     let named = |cursor: &&Cursor| cursor.is_named(&name);
     let held = &cx.session.held.cursors;
     let found = match source.to_ascii_lowercase().as_str() {

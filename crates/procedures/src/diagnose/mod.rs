@@ -41,7 +41,7 @@ fn diagnose(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
         return Err(Msg::TooManyArguments("sp_diagnose").into());
     }
     let seconds = whole(arguments, 0, "@seconds").unwrap_or(SECONDS);
-    let format = text(arguments, 1, "@format", cx).unwrap_or_else(|| "table".to_owned());
+    let format = text(arguments, 1, "@format", cx)?.unwrap_or_else(|| "table".to_owned());
     let is_known = matches!(format.as_str(), "table" | "json" | "html" | "text");
     if !(1..=SECONDS_MAX).contains(&seconds) || !is_known {
         let text = format!(

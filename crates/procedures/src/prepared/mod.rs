@@ -109,7 +109,7 @@ fn sp_prepexec(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop>
 /// `sp_prepexecrpc @handle OUTPUT, @call, @p1, ..`.
 fn sp_prepexecrpc(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let text = text_argument(arguments.get(1), "sp_prepexecrpc", "@RPCCall")?;
-    let text = text.as_text(cx.session.collation()).unwrap_or_default();
+    let text = plan::long::text(&text, cx.session.collation())?.unwrap_or_default();
     if let Some(old) = whole(arguments, 0, "@handle") {
         drop_handle(old, cx);
     }

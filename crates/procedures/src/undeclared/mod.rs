@@ -47,7 +47,7 @@ fn describe(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let collation = cx.session.collation();
     let declared = argument(arguments, 1, "@params").and_then(|a| a.value.as_text(collation));
     let declared = declared.unwrap_or_default();
-    let text = statement.as_text(collation).unwrap_or_default();
+    let text = plan::long::text(&statement, collation)?.unwrap_or_default();
     let mut known: BTreeSet<String> =
         variables(&declared).iter().map(|(n, _)| n.to_lowercase()).collect();
     let batch = tsql::parse(&text, cx.session.quotes())?;

@@ -1,5 +1,6 @@
 //! Parses constants.
 
+use types::text::{PIECE_BYTES, str_pieces};
 use types::{Msg, Result};
 
 use super::Parser;
@@ -108,6 +109,9 @@ impl Parser<'_> {
     /// Returns the value of a string token.
     pub(super) fn string_of(&self, token: Token) -> Box<str> {
         let text = self.text_of(token);
+        if text.len() > PIECE_BYTES {
+            return self.long_string_of(token);
+        }
         let value = match token.kind {
             TokenKind::NString => unquote(&text[1..], "''", "'"),
             TokenKind::DoubleQuoted => unquote(text, "\"\"", "\""),
@@ -121,6 +125,38 @@ impl Parser<'_> {
             return value.replace("\\\r\n", "").replace("\\\n", "").into();
         }
         value
+    }
+
+    /// As [`Self::string_of`], with pauses.
+    #[cold]
+    fn long_string_of(&self, token: Token) -> Box<str> {
+        let text = self.text_of(token);
+        let text = if token.kind == TokenKind::NString { &text[1..] } else { text };
+        let quote = if token.kind == TokenKind::DoubleQuoted { '"' } else { '\'' };
+        let mut value = String::with_capacity(text.len());
+        let mut parts = text[1..text.len() - 1].split_inclusive(quote);
+        while let Some(part) = parts.next() {
+            for piece in str_pieces(part) {
+                value.push_str(piece);
+                if part.len() > PIECE_BYTES {
+                    self.watched.piece();
+                }
+            }
+            if part.ends_with(quote) {
+                // The second one of a pair.
+                parts.next();
+            }
+            self.watched.step();
+        }
+        let joins_lines = value.match_indices('\\').any(|(at, _)| {
+            self.watched.step();
+            let rest = &value[at + 1..];
+            rest.starts_with('\n') || rest.starts_with("\r\n")
+        });
+        match joins_lines {
+            true => value.replace("\\\r\n", "").replace("\\\n", "").into(),
+            false => value.into(),
+        }
     }
 
     fn integer(&self, token: Token) -> Result<Literal> {

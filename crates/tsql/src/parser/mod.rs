@@ -37,11 +37,12 @@ mod statement;
 mod table;
 mod unsupported;
 
+use types::pause::Watched;
 use types::{Error, Msg, Result};
 
 use crate::ast::{Batch, Literal, Span};
 use crate::keyword::Keyword;
-use crate::lexer::{Token, TokenKind, tokenize};
+use crate::lexer::{Token, TokenKind, tokenize_watched};
 use crate::{NESTING_MAX, QuotedIdentifier, line_at};
 
 /// Most characters of a token that an error message shows.
@@ -50,12 +51,16 @@ const ERROR_TOKEN_CHARS_MAX: usize = 128;
 /// Capacity that a list of more than one item starts with.
 const LIST_ROOM: usize = 4;
 
-/// Parses a batch; see [`crate::parse`].
-pub(crate) fn parse_batch(text: &str, quotes: QuotedIdentifier) -> Result<Batch> {
+/// Parses a batch; see [`crate::parse_watched`].
+pub(crate) fn parse_batch(
+    text: &str,
+    quotes: QuotedIdentifier,
+    watched: &Watched<'_>,
+) -> Result<Batch> {
     if u32::try_from(text.len()).is_err() {
         return Err(Msg::OutOfMemory.into());
     }
-    parse_tokens(text, quotes, tokenize(text))
+    parse_tokens(text, quotes, tokenize_watched(text, watched), watched)
 }
 
 /// Parses a batch from tokens that are already cut; see [`parse_batch`].
@@ -63,8 +68,9 @@ pub(crate) fn parse_tokens(
     text: &str,
     quotes: QuotedIdentifier,
     tokens: Vec<Token>,
+    watched: &Watched<'_>,
 ) -> Result<Batch> {
-    let mut parser = Parser::new(text, quotes, tokens);
+    let mut parser = Parser::new(text, quotes, tokens, watched);
     Ok(Batch { statements: parser.batch()? })
 }
 
@@ -75,7 +81,8 @@ pub(crate) fn literals_at(
     tokens: &mut Vec<Token>,
     places: &[u32],
 ) -> Result<Vec<Literal>> {
-    let mut parser = Parser::new(text, quotes, std::mem::take(tokens));
+    let watched = Watched::new(&|| true);
+    let mut parser = Parser::new(text, quotes, std::mem::take(tokens), &watched);
     let mut literals = Vec::with_capacity(places.len());
     for place in places {
         parser.position = *place as usize;
@@ -96,11 +103,19 @@ struct Parser<'a> {
     native: bool,
     /// An offset whose line is known; statements come in order, so each line is counted once.
     known_line: (u32, u32),
+    /// Pauses, and ends the parse once its result is no longer wanted.
+    watched: &'a Watched<'a>,
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str, quotes: QuotedIdentifier, tokens: Vec<Token>) -> Self {
-        Self { text, tokens, position: 0, nesting: 0, quotes, native: false, known_line: (0, 1) }
+    fn new(
+        text: &'a str,
+        quotes: QuotedIdentifier,
+        tokens: Vec<Token>,
+        watched: &'a Watched<'a>,
+    ) -> Self {
+        let known_line = (0, 1);
+        Self { text, tokens, position: 0, nesting: 0, quotes, native: false, known_line, watched }
     }
 
     // Looking at tokens.
@@ -166,7 +181,16 @@ impl<'a> Parser<'a> {
         if token.kind != TokenKind::End {
             self.position += 1;
         }
+        if !self.watched.step() {
+            self.give_up();
+        }
         token
+    }
+
+    /// Goes to the end of the text: the statements are no longer wanted.
+    #[cold]
+    fn give_up(&mut self) {
+        self.position = self.tokens.len() - 1;
     }
 
     #[inline]

@@ -5,6 +5,7 @@ mod corpus;
 mod definition;
 mod errors;
 mod fuzzing;
+mod long;
 mod nesting;
 mod precedence;
 mod print;

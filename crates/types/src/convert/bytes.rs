@@ -1,6 +1,6 @@
 //! Converts to `binary`, `varbinary`, `image`, `rowversion` and `uniqueidentifier`.
 
-use super::{Context, Pause, Steps};
+use super::Context;
 use crate::date::{DATETIME_DAYS_MAX, DATETIME_DAYS_MIN, DAYS_1900, Moment};
 use crate::{Bytes, DataType, Length, Msg, Result, Value, text};
 
@@ -92,16 +92,34 @@ impl Context<'_> {
 
     /// Reads hex digits, with `0x` (style 1) or without (style 2).
     fn parse_hex(self, value: &Value) -> Result<Bytes> {
-        let text = self.source_text(value);
-        let digits = match self.style {
-            1 => text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")),
-            2 => Some(text.as_str()),
+        let prefix = match self.style {
+            1 => 2,
+            2 => 0,
             _ => return Err(Msg::InvalidStyle(i64::from(self.style), self.source_name()).into()),
         };
-        let steps = Steps::new(self.options.pause);
-        let bytes = digits.and_then(|digits| hex_bytes(digits, &steps));
-        let bytes = bytes.ok_or_else(|| self.failed())?;
-        Ok(Bytes::from(bytes))
+        let (bytes, unit) = match value {
+            Value::NVarChar(units) => (units, 2),
+            Value::VarChar(bytes) => (bytes, 1),
+            _ => return Err(self.clash()),
+        };
+        let (start, digits) = bytes.split_at_checked(prefix * unit).ok_or_else(|| self.failed())?;
+        let is_start = matches!(start, [] | [b'0', b'x' | b'X'] | [b'0', 0, b'x' | b'X', 0]);
+        if !is_start || !digits.len().is_multiple_of(2 * unit) {
+            return Err(self.failed());
+        }
+        let read = |piece| {
+            let bytes = if unit == 1 { hex_bytes(piece) } else { hex_bytes(&narrow(piece)) };
+            bytes.map(Bytes::from).ok_or_else(|| self.failed())
+        };
+        if digits.len() <= text::PIECE_BYTES {
+            return read(digits);
+        }
+        let mut pieces = Vec::with_capacity(digits.len().div_ceil(text::PIECE_BYTES));
+        for piece in digits.chunks(text::PIECE_BYTES) {
+            pieces.push(read(piece)?);
+            self.options.pause.call();
+        }
+        Ok(text::join_pieces(&pieces, self.options.pause))
     }
 
     /// Converts to `uniqueidentifier`: from text or bytes.
@@ -110,7 +128,7 @@ impl Context<'_> {
             Value::UniqueIdentifier(_) => Ok(value.clone()),
             Value::VarChar(_) | Value::NVarChar(_) => {
                 let text = text::trim(value, text::TrimSide::Left);
-                parse_guid(&self.source_text(&text))
+                parse_guid(&self.source_text(&text)?)
                     .map(Value::UniqueIdentifier)
                     .ok_or_else(|| Msg::GuidFromString.into())
             }
@@ -176,17 +194,19 @@ impl Context<'_> {
     }
 }
 
-fn hex_bytes(digits: &str, steps: &Steps) -> Option<Vec<u8>> {
-    let digits = digits.as_bytes();
-    if !digits.len().is_multiple_of(2) {
-        return None;
-    }
+/// Returns the bytes of hex digits, of which there is an even number; `None` if one is no digit.
+fn hex_bytes(digits: &[u8]) -> Option<Vec<u8>> {
     let nibble = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
-    let byte = |pair: &[u8]| {
-        steps.step();
-        Some(nibble(pair[0])? << 4 | nibble(pair[1])?)
-    };
-    digits.chunks_exact(2).map(byte).collect()
+    let mut bytes = Vec::with_capacity(digits.len() / 2);
+    for pair in digits.as_chunks::<2>().0 {
+        bytes.push(nibble(pair[0])? << 4 | nibble(pair[1])?);
+    }
+    Some(bytes)
+}
+
+/// Returns the ASCII characters of UTF-16; a zero, which is no digit, for each other one.
+fn narrow(units: &[u8]) -> Vec<u8> {
+    units.as_chunks::<2>().0.iter().map(|unit| if unit[1] == 0 { unit[0] } else { 0 }).collect()
 }
 
 /// Writes a `uniqueidentifier` in its 36 characters, upper case.
@@ -218,7 +238,7 @@ fn parse_guid(text: &str) -> Option<[u8; 16]> {
             _ => digits.push(c),
         }
     }
-    let b: [u8; 16] = hex_bytes(&digits, &Steps::new(Pause(None)))?.try_into().ok()?;
+    let b: [u8; 16] = hex_bytes(digits.as_bytes())?.try_into().ok()?;
     const ORDER: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
     Some(ORDER.map(|at| b[at]))
 }

@@ -16,8 +16,11 @@ mod xml;
 
 pub use rules::check;
 
-pub use crate::pause::{Pause, Steps, Watched};
+pub use crate::pause::{Lent, Pause, Steps, Watched};
 use crate::{ColumnType, DataType, Decimal, Error, Family, Language, Length, Msg, Result, Value};
+
+/// The error of a request for memory that was refused.
+const NO_MEMORY: i32 = 701;
 
 /// Why a value is converted: decides what is allowed and how a failure is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -136,7 +139,8 @@ pub fn convert(
     check(&from.data_type, &to.data_type, mode)?;
     let context = Context { from, to, style, mode, options };
     match (context.convert(value), mode) {
-        (Err(_), Mode::Try) => Ok(Value::Null),
+        // A lack of memory says nothing about the value.
+        (Err(error), Mode::Try) if error.number != NO_MEMORY => Ok(Value::Null),
         (result, _) => result,
     }
 }
@@ -237,8 +241,12 @@ impl Context<'_> {
     }
 
     /// Returns the text of a string value.
-    fn source_text(&self, value: &Value) -> String {
-        value.as_text_pausing(self.from.collation, self.options.pause).unwrap_or_default()
+    ///
+    /// # Errors
+    /// 701 if there is no memory for a long one.
+    fn source_text(&self, value: &Value) -> Result<String> {
+        let text = value.as_text_pausing(self.from.collation, self.options.pause)?;
+        Ok(text.unwrap_or_default())
     }
 
     /// Returns the name of the source type as messages have it.

@@ -12,7 +12,7 @@ impl Context<'_> {
     pub(super) fn to_moment(self, value: &Value) -> Result<Value> {
         let moment = match value {
             Value::VarChar(_) | Value::NVarChar(_) => {
-                let text = self.source_text(value);
+                let text = self.source_text(value)?;
                 // No date is nearly as long; the words of a text of megabytes would take many times its memory.
                 if text.trim().len() > TEXT_BYTES_MAX {
                     return Err(self.bad_text(ParseError::Syntax));

@@ -1,12 +1,14 @@
 //! Converts to numbers: `bit`, the integers, `decimal`, `money`, `float` and `real`.
 
-use super::Context;
+use super::{Context, Pause, Steps};
 use crate::date::{DATETIME_TICKS_PER_DAY, Moment};
 use crate::decimal::{POWERS, Rounding, divide};
 use crate::{DataType, Decimal, Error, Msg, Result, Value};
 
 /// Digits behind the point of `money`.
 const MONEY_SCALE: u8 = 4;
+/// More characters than any message shows of a value.
+const SHOWN_CHARS_MAX: usize = 4_000;
 
 impl Context<'_> {
     /// Converts to `bit`, an integer, `decimal` or `money`.
@@ -42,11 +44,16 @@ impl Context<'_> {
             Value::VarBinary(bytes) => i128::from(self.integer_of(bytes)),
             Value::VarChar(_) | Value::NVarChar(_) => match plain_number(value) {
                 Some(number) => number,
-                None => self.parse_integer(&self.source_text(value))?,
+                None => self.parse_integer(&self.source_text(value)?)?,
             },
             _ => return Err(self.clash()),
         };
         self.narrow(wide).ok_or_else(|| self.integer_overflow(value, wide))
+    }
+
+    /// Returns as much of a string value as a message shows.
+    fn shown_text(self, value: &Value) -> String {
+        value.as_text_up_to(SHOWN_CHARS_MAX, self.from.collation).unwrap_or_default()
     }
 
     /// Makes the target's value from an integer, if it fits.
@@ -65,7 +72,7 @@ impl Context<'_> {
         let is_short = matches!(self.to.data_type, DataType::TinyInt | DataType::SmallInt);
         match value {
             Value::VarChar(_) | Value::NVarChar(_) => {
-                let text = self.source_text(value);
+                let text = self.shown_text(value);
                 match self.to.data_type {
                     DataType::TinyInt => {
                         Msg::StringOverflowsColumn(self.source_name(), &text, "INT1").into()
@@ -166,7 +173,7 @@ impl Context<'_> {
                 decimal.map(Value::Decimal).ok_or_else(|| self.overflow())
             }
             Value::VarChar(_) | Value::NVarChar(_) => {
-                let text = self.source_text(value);
+                let text = self.source_text(value)?;
                 match Decimal::parse(&text) {
                     None => Err(self.failed()),
                     Some(Err(_)) => Err(self.overflow()),
@@ -205,7 +212,7 @@ impl Context<'_> {
                 Some(i128::from(bits.cast_signed()))
             }
             Value::VarChar(_) | Value::NVarChar(_) => {
-                return self.parse_money(&self.source_text(value));
+                return self.parse_money(&self.source_text(value)?);
             }
             _ => return Err(self.clash()),
         };
@@ -233,30 +240,25 @@ impl Context<'_> {
         let syntax = if is_small { Msg::SmallMoneySyntax } else { Msg::MoneySyntax };
         let overflow =
             if is_small { Msg::SmallMoneyFromCharOverflow } else { Msg::MoneyFromCharOverflow };
-        let strip = |t: &str| t.trim_start_matches(' ').to_owned();
-        let text = strip(text.trim_matches(' '));
+        let strip = |text| str::trim_start_matches(text, ' ');
+        let text = text.trim_matches(' ');
         let (negative, body) = match text.strip_prefix(['-', '+']) {
             Some(rest) => (text.starts_with('-'), strip(rest)),
             None => (false, text),
         };
-        let body = body.strip_prefix(['$', '€', '£', '¥', '¢']).map_or(body.clone(), strip);
+        let body = body.strip_prefix(['$', '€', '£', '¥', '¢']).map_or(body, strip);
         // The sign may also be behind the currency symbol.
         let (negative, body) = match body.strip_prefix('-') {
             Some(rest) if !negative => (true, strip(rest)),
             _ => (negative, body),
         };
-        let digits = body.replace(',', "");
-        let units = if digits.is_empty() || digits == "." {
-            0
-        } else {
-            match Decimal::parse(&digits) {
-                Some(Ok(parsed)) if digits.starts_with(|c: char| c != '+' && c != '-') => {
-                    let money = parsed.rescale(38, MONEY_SCALE, Rounding::HalfAway);
-                    money.map_or(i128::MAX, |m| m.mantissa())
-                }
-                Some(Err(_)) => i128::MAX,
-                _ => return Err(syntax.into()),
+        let digits = significant_digits(body, self.options.pause).ok_or(syntax)?;
+        let units = match Decimal::parse(&digits) {
+            Some(Ok(parsed)) => {
+                let money = parsed.rescale(38, MONEY_SCALE, Rounding::HalfAway);
+                money.map_or(i128::MAX, |m| m.mantissa())
             }
+            Some(Err(_)) | None => i128::MAX,
         };
         let units = if negative { -units } else { units };
         self.checked_money(units).ok_or_else(|| overflow.into())
@@ -265,7 +267,9 @@ impl Context<'_> {
     /// Converts to `float` or `real`.
     pub(super) fn to_float(self, value: &Value) -> Result<Value> {
         let wide = match value {
-            Value::VarChar(_) | Value::NVarChar(_) => self.parse_float(&self.source_text(value))?,
+            Value::VarChar(_) | Value::NVarChar(_) => {
+                self.parse_float(&self.source_text(value)?)?
+            }
             _ => self.float_of(value).ok_or_else(|| self.clash())?,
         };
         if self.to.data_type == DataType::Float {
@@ -311,6 +315,33 @@ impl Context<'_> {
             _ => return None,
         })
     }
+}
+
+/// Returns the digits of an amount of money that its value depends on, in the form of a decimal number; `None` if it
+/// has anything but digits, commas and one point. Leading zeros and decimals that are not even rounded are left out.
+fn significant_digits(text: &str, pause: Pause) -> Option<String> {
+    /// More digits than a decimal has.
+    const DIGITS_MAX: usize = 40;
+    let steps = Steps::new(pause);
+    let (mut kept, mut room, mut has_point) = (String::from("0"), DIGITS_MAX, false);
+    for byte in text.bytes() {
+        steps.step();
+        match byte {
+            b',' => {}
+            b'.' if !has_point => {
+                (has_point, room) = (true, DIGITS_MAX);
+                kept.push('.');
+            }
+            b'0' if kept.len() == 1 => {}
+            b'0'..=b'9' if room > 0 => {
+                kept.push(char::from(byte));
+                room -= 1;
+            }
+            b'0'..=b'9' => {}
+            _ => return None,
+        }
+    }
+    Some(kept)
 }
 
 /// Reads the usual integer, of digits and blanks around them, without making text of it; `None` for

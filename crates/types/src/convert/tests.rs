@@ -383,3 +383,171 @@ proptest! {
         prop_assert_eq!(cast(&text, DataType::Float), Ok(Value::Float(v)));
     }
 }
+
+/// What a pause of these tests has seen.
+mod seen {
+    use std::cell::Cell;
+
+    use crate::convert::{Lent, Pause};
+    use crate::{Bytes, Error, Msg, Result};
+
+    thread_local! {
+        static PAUSES: Cell<usize> = const { Cell::new(0) };
+        static ASKED: Cell<usize> = const { Cell::new(0) };
+        static ROOM: Cell<usize> = const { Cell::new(usize::MAX) };
+    }
+
+    fn pause() {
+        PAUSES.set(PAUSES.get() + 1);
+    }
+
+    fn ask(bytes: usize) -> Result<()> {
+        ASKED.set(ASKED.get() + bytes);
+        if bytes <= ROOM.get() { Ok(()) } else { Err(Error::from(Msg::OutOfMemory)) }
+    }
+
+    fn join(parts: &[&[u8]]) -> Bytes {
+        Bytes::from(parts.concat())
+    }
+
+    /// Pauses that are counted, with so much memory.
+    pub(super) fn with_room(room: usize) -> Pause {
+        PAUSES.set(0);
+        ASKED.set(0);
+        ROOM.set(room);
+        Pause(Some(Lent { pause, ask, join }))
+    }
+
+    /// Returns the pauses, and the bytes that were asked for.
+    pub(super) fn so_far() -> (usize, usize) {
+        (PAUSES.get(), ASKED.get())
+    }
+}
+
+/// Converts with so much memory; returns too how many pauses there were, and what was asked for.
+fn seen(
+    value: &Value,
+    to: DataType,
+    (style, mode, room): (i32, Mode, usize),
+) -> (Result<Value>, usize, usize) {
+    let options = ConvertOptions { pause: seen::with_room(room), ..DEFAULT };
+    let (from, to) = (ColumnType::nullable(value.data_type()), ColumnType::nullable(to));
+    let result = convert(value, &from, &to, style, mode, &options);
+    let (pauses, asked) = seen::so_far();
+    (result, pauses, asked)
+}
+
+const ALL: (i32, Mode, usize) = (0, Mode::Explicit, usize::MAX);
+const MAX: DataType = DataType::VarChar(Length::Max);
+const NMAX: DataType = DataType::NVarChar(Length::Max);
+const MANY: usize = 1 << 20;
+
+#[test]
+fn a_long_text_is_converted_with_pauses_in_each_direction() {
+    let digits = string(&"0123".repeat(MANY / 4));
+    let wide = Value::nvarchar(&"aÄ1".repeat(MANY / 4));
+    let bytes = Value::VarBinary(vec![0xA1; MANY].into());
+    let max = DataType::VarBinary(Length::Max);
+    for (value, to, style) in [
+        (&digits, NMAX, 0),
+        (&wide, MAX, 0),
+        (&bytes, MAX, 2),
+        (&bytes, NMAX, 1),
+        (&digits, max, 2),
+        (&cast(&digits, NMAX).unwrap(), max, 2),
+        (&digits, DataType::Money, 0),
+    ] {
+        let (_, pauses, _) = seen(value, to, (style, Mode::Explicit, usize::MAX));
+        assert!(pauses >= 8, "{to:?}: {pauses}");
+    }
+}
+
+#[test]
+fn hex_digits_of_a_long_value_come_back() {
+    let bytes = Value::VarBinary((0..=255).cycle().take(MANY + 3).collect::<Vec<u8>>().into());
+    let max = DataType::VarBinary(Length::Max);
+    for to in [MAX, NMAX] {
+        for style in [1, 2] {
+            let text = seen(&bytes, to, (style, Mode::Explicit, usize::MAX)).0.unwrap();
+            let back = seen(&text, max, (style, Mode::Explicit, usize::MAX)).0.unwrap();
+            assert!(back == bytes, "{to:?} {style}");
+        }
+    }
+    for (text, style) in [("0x1", 1), ("0", 2), ("0xzz", 1), ("12", 1), ("", 1), ("1Ł", 2)] {
+        let failed = run(&Value::nvarchar(text), NMAX, max, style, Mode::Explicit).unwrap_err();
+        assert_eq!(failed.number, 8_114, "{text} {style}");
+    }
+}
+
+#[test]
+fn what_is_cut_is_not_converted() {
+    let bytes = Value::VarBinary(vec![0xA1; MANY].into());
+    let wide = Value::nvarchar(&"aÄ".repeat(MANY));
+    for (value, to, style, wanted) in [
+        (&bytes, varchar(7), 1, "0xA1A1A"),
+        (&bytes, nvarchar(8), 2, "A1A1A1A1"),
+        (&wide, varchar(3), 0, "aÄa"),
+    ] {
+        let (result, pauses, _) = seen(value, to, (style, Mode::Explicit, usize::MAX));
+        assert_eq!(result.unwrap().as_text(Collation::default()).unwrap(), wanted);
+        assert!(pauses <= 2, "{wanted}: {pauses}");
+    }
+    // An assignment looks at the rest: blanks may be cut.
+    let blanks = string(&format!("ab{}", " ".repeat(MANY)));
+    assert_eq!(run(&blanks, MAX, nvarchar(2), 0, Mode::Assignment).unwrap(), Value::nvarchar("ab"));
+    let longer = string(&format!("ab{}x", " ".repeat(MANY)));
+    assert_eq!(run(&longer, MAX, nvarchar(2), 0, Mode::Assignment).unwrap_err().number, 8_152);
+}
+
+#[test]
+fn a_long_text_asks_before_it_is_decoded_and_a_refusal_is_no_null() {
+    let long = string(&"1".repeat(MANY));
+    for to in [DataType::Float, DataType::Money, DataType::Date, DataType::Xml, decimal(9, 2)] {
+        let (_, _, asked) = seen(&long, to, ALL);
+        assert!(asked >= MANY, "{to:?}: {asked}");
+        for mode in [Mode::Explicit, Mode::Try] {
+            let refused = seen(&long, to, (0, mode, MANY)).0;
+            assert_eq!(refused.unwrap_err().number, 701, "{to:?} {mode:?}");
+        }
+        assert_eq!(seen(&string("x"), to, ALL).2, 0, "a short text asks for nothing");
+    }
+}
+
+#[test]
+fn money_has_any_number_of_digits() {
+    let money = |text: &str| cast(&string(text), DataType::Money);
+    for (text, units) in [
+        ("", 0),
+        (".", 0),
+        ("$", 0),
+        ("-$1,234.56785", -12_345_679),
+        ("$-5", -50_000),
+        ("000,000,001.00004999", 10_000),
+        ("1.00005", 10_001),
+    ] {
+        assert_eq!(money(text).unwrap(), Value::Money(units), "{text}");
+    }
+    let long = format!("{}7.{}", "0,".repeat(MANY), "3".repeat(MANY));
+    assert_eq!(money(&long).unwrap(), Value::Money(73_333));
+    let overflows = "9".repeat(60);
+    assert_eq!(money(&overflows).unwrap_err().number, 236);
+    for wrong in ["1..2", "1-", "1 2", "a", &format!("{overflows}a")] {
+        assert_eq!(money(wrong).unwrap_err().number, 235, "{wrong}");
+    }
+}
+
+#[test]
+fn the_beginning_of_a_text_is_that_of_the_whole() {
+    let utf8 = Collation::by_name("Latin1_General_100_CI_AS_SC_UTF8").unwrap();
+    let text = "a😀Äb\u{20AC}".repeat(50);
+    for (value, collation) in
+        [(Value::nvarchar(&text), utf8), (Value::varchar(&text, utf8), utf8), (string("aÄ"), utf8)]
+    {
+        for chars in [0, 1, 2, 7, 249, 250, 9_000] {
+            let whole = value.as_text(collation).unwrap();
+            let wanted: String = whole.chars().take(chars).collect();
+            assert_eq!(value.as_text_up_to(chars, collation).unwrap(), wanted, "{chars}");
+        }
+    }
+    assert_eq!(Value::Int(1).as_text_up_to(5, utf8), None);
+}

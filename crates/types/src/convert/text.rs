@@ -1,7 +1,7 @@
 //! Converts to strings: `char`, `varchar`, `text`, and their Unicode counterparts.
 
 use super::float_text::{general, money, scientific};
-use super::{AnsiWarnings, Context, Mode, Steps};
+use super::{AnsiWarnings, Context, Mode};
 use crate::collation::CodePage;
 use crate::text::Width;
 use crate::{Bytes, DataType, Length, Msg, Result, Value, date, text};
@@ -28,14 +28,14 @@ impl Context<'_> {
             Value::VarChar(bytes) if bytes.is_ascii() => bytes.clone(),
             Value::VarChar(bytes) => {
                 let from = self.from.collation;
-                self.in_pieces(bytes, Width::of_bytes(from), |piece| {
+                self.in_pieces(bytes, Width::of_bytes(from), 1, |piece| {
                     text::to_code_page(&text::from_code_page(piece, from), to)
                 })
             }
             Value::NVarChar(units) => {
-                self.in_pieces(units, Width::Pairs, |piece| text::utf16_to_code_page(piece, to))
+                self.in_pieces(units, Width::Pairs, 1, |piece| text::utf16_to_code_page(piece, to))
             }
-            Value::VarBinary(bytes) => self.bytes_text(bytes, |raw| raw.clone(), to_ascii)?,
+            Value::VarBinary(bytes) => self.bytes_text(bytes, 1)?,
             _ => {
                 let (text, too_long) = self.plain_text(value)?;
                 let bytes = text::to_code_page(&text, to);
@@ -52,9 +52,9 @@ impl Context<'_> {
             Value::VarChar(bytes) => {
                 let from = self.from.collation;
                 let width = Width::of_bytes(from);
-                self.in_pieces(bytes, width, |piece| text::code_page_to_utf16(piece, from))
+                self.in_pieces(bytes, width, 2, |piece| text::code_page_to_utf16(piece, from))
             }
-            Value::VarBinary(bytes) => self.bytes_text(bytes, whole_units, text::to_utf16)?,
+            Value::VarBinary(bytes) => self.bytes_text(bytes, 2)?,
             _ => {
                 let (text, too_long) = self.plain_text(value)?;
                 return self.fit_plain(text::to_utf16(&text), too_long, 2).map(Value::NVarChar);
@@ -63,43 +63,61 @@ impl Context<'_> {
         self.fit(units, 2).map(Value::NVarChar)
     }
 
-    /// Converts a long string piece by piece, with pauses in between.
-    fn in_pieces(self, bytes: &[u8], width: Width, convert: impl Fn(&[u8]) -> Bytes) -> Bytes {
+    /// Converts a long string piece by piece, with pauses in between. `unit` is the size of a character in the target.
+    fn in_pieces(
+        self,
+        bytes: &[u8],
+        width: Width,
+        unit: usize,
+        convert: impl Fn(&[u8]) -> Bytes,
+    ) -> Bytes {
         if bytes.len() <= text::PIECE_BYTES {
             return convert(bytes);
         }
-        let mut all = Vec::new();
+        let most = self.kept_max(unit);
+        let (mut pieces, mut made) = (Vec::new(), 0);
         for piece in width.pieces(bytes) {
-            all.extend_from_slice(&convert(piece));
+            if made > most {
+                break;
+            }
+            let piece = convert(piece);
+            made += piece.len();
+            pieces.push(piece);
             self.options.pause.call();
         }
-        Bytes::from(all)
+        text::join_pieces(&pieces, self.options.pause)
+    }
+
+    /// Returns how many bytes of a result matter: those of a longer one are cut without a look at them, except where
+    /// only blanks may be.
+    fn kept_max(self, unit: usize) -> usize {
+        let limit = self.limit(unit).filter(|_| self.refuse_cut().is_ok());
+        limit.unwrap_or(usize::MAX)
     }
 
     /// Writes binary as text: the bytes themselves (style 0), or hex digits with `0x` (1) or
-    /// without (2).
-    fn bytes_text(
-        self,
-        bytes: &Bytes,
-        raw: impl Fn(&Bytes) -> Bytes,
-        encode: impl Fn(&str) -> Bytes,
-    ) -> Result<Bytes> {
-        let prefix = match self.style {
-            0 => return Ok(raw(bytes)),
-            1 => "0x",
-            2 => "",
+    /// without (2). `unit` is the size of a character.
+    fn bytes_text(self, bytes: &Bytes, unit: usize) -> Result<Bytes> {
+        /// Bytes whose digits make a piece.
+        const MANY: usize = text::PIECE_BYTES / 4;
+        let prefix: &[u8] = match self.style {
+            0 if unit == 2 => return Ok(whole_units(bytes)),
+            0 => return Ok(bytes.clone()),
+            1 => b"0x",
+            2 => b"",
             _ => return Err(self.invalid_style()),
         };
-        let mut hex = String::with_capacity(prefix.len() + bytes.len() * 2);
-        hex.push_str(prefix);
-        let steps = Steps::new(self.options.pause);
-        for byte in bytes.iter() {
-            steps.step();
-            for digit in [byte >> 4, byte & 0xF] {
-                hex.push(char::from(b"0123456789ABCDEF"[usize::from(digit)]));
-            }
+        // One byte more than fits: that something is cut decides about errors.
+        let kept = (self.kept_max(unit) / (2 * unit)).saturating_add(1).min(bytes.len());
+        if kept <= MANY {
+            return Ok(hex(prefix, &bytes[..kept], unit));
         }
-        Ok(encode(&hex))
+        let mut pieces = vec![hex(prefix, b"", unit)];
+        for piece in bytes[..kept].chunks(MANY) {
+            pieces.push(hex(b"", piece, unit));
+            self.options.pause.call();
+        }
+        Ok(text::join_pieces(&pieces, self.options.pause))
     }
 
     /// Writes a value that is neither string nor binary.
@@ -205,8 +223,22 @@ impl Context<'_> {
     }
 }
 
-fn to_ascii(text: &str) -> Bytes {
-    Bytes::copy_from(text.as_bytes())
+/// Returns a prefix and hex digits, as characters of one or two bytes.
+fn hex(prefix: &[u8], bytes: &[u8], unit: usize) -> Bytes {
+    let mut text = Vec::with_capacity((prefix.len() + 2 * bytes.len()) * unit);
+    let mut push = |character: u8| {
+        text.push(character);
+        if unit == 2 {
+            text.push(0);
+        }
+    };
+    prefix.iter().for_each(|character| push(*character));
+    for byte in bytes {
+        for digit in [byte >> 4, byte & 0xF] {
+            push(b"0123456789ABCDEF"[usize::from(digit)]);
+        }
+    }
+    Bytes::from(text)
 }
 
 /// Reads bytes as UTF-16, completing a last odd one with a zero.

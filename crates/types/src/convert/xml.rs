@@ -19,8 +19,8 @@ impl Context<'_> {
             return Err(Msg::NotSupported("CONVERT to xml with a style that allows a DTD").into());
         }
         let (source, encoding) = match value {
-            Value::NVarChar(_) => (self.source_text(value), Encoding::Wide),
-            Value::VarChar(bytes) => (self.narrow_text(bytes, value), Encoding::Narrow),
+            Value::NVarChar(_) => (self.source_text(value)?, Encoding::Wide),
+            Value::VarChar(bytes) => (self.narrow_text(bytes, value)?, Encoding::Narrow),
             Value::VarBinary(bytes) => binary_text(bytes, self.options.pause),
             _ => return Err(self.clash()),
         };
@@ -37,7 +37,7 @@ impl Context<'_> {
     }
 
     /// Decodes bytes of a code page, or of UTF-8 if the XML declaration says so.
-    fn narrow_text(&self, bytes: &[u8], value: &Value) -> String {
+    fn narrow_text(&self, bytes: &[u8], value: &Value) -> Result<String> {
         let declared = bytes.starts_with(b"<?xml")
             && bytes[..bytes.len().min(DECLARATION_BYTES_MAX)]
                 .split(|b| *b == b'>')
@@ -47,7 +47,7 @@ impl Context<'_> {
                     head.windows(5).any(|w| w == b"utf-8")
                 });
         match std::str::from_utf8(bytes) {
-            Ok(utf8) if declared => utf8.to_owned(),
+            Ok(utf8) if declared => Ok(utf8.to_owned()),
             _ => self.source_text(value),
         }
     }

@@ -13,7 +13,7 @@ use executor::Cx;
 use executor::eval::eval;
 use executor::long::compare;
 use plan::expr::{CompareOp, Expr};
-use plan::long::group_key;
+use plan::long::group_key_asked;
 use sos::sched::BytePace;
 
 /// Looks up values in a list whose items are not columns of the batch.
@@ -122,7 +122,7 @@ fn push_key(kind: ByteKind, collation: Collation, bytes: &[u8], key: &mut Vec<u8
     if bytes.len() > PIECE_BYTES {
         // The form of a group has a byte before the sort key.
         let start = key.len();
-        group_key(&kind.value(bytes.into()), collation, key);
+        group_key_asked(&kind.value(bytes.into()), collation, key);
         key.remove(start);
         return;
     }

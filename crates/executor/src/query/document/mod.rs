@@ -100,8 +100,8 @@ pub(super) fn run<'p>(
         }
         TextMemory::row(&values)?;
         let row = Row { values: &values, output };
-        let next: Vec<Vec<u8>> =
-            (0..levels).map(|level| key_of(writer.columns(level), &row)).collect();
+        let key = |level| key_of(writer.columns(level), &row);
+        let next = (0..levels).map(key).collect::<Result<Vec<Vec<u8>>>>()?;
         // Each row opens the innermost level again.
         let same = next.iter().zip(&keys).take(levels - 1).take_while(|(a, b)| a == b).count();
         if !keys.is_empty() {
@@ -179,10 +179,10 @@ fn run_explicit<'p>(
     hand_over(document, text, cx, rows, receive)
 }
 
-fn key_of(columns: &[usize], row: &Row<'_>) -> Vec<u8> {
+fn key_of(columns: &[usize], row: &Row<'_>) -> Result<Vec<u8>> {
     let mut key = Vec::new();
     for &column in columns {
-        group_key(&row.values[column], row.output[column].expr.ty.collation, &mut key);
+        group_key(&row.values[column], row.output[column].expr.ty.collation, &mut key)?;
     }
-    key
+    Ok(key)
 }

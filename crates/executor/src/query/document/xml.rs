@@ -4,7 +4,7 @@ use types::text::str_pieces;
 use types::{DataType, Result, Value};
 
 use super::{Row, Writer};
-use plan::document::text::{base64, xsd_text};
+use plan::document::text::{ESCAPED_TIMES, base64, xsd_text};
 use plan::document::{XmlElement, XmlFormat, XmlMember};
 use plan::long;
 
@@ -96,6 +96,7 @@ impl<'f> XmlWriter<'f> {
                         self.out.push(' ');
                     }
                     if row.output[*column].expr.ty.data_type == DataType::Xml {
+                        long::reserve(&mut self.out, text.len());
                         self.out.push_str(&text);
                     } else {
                         escape(&text, Place::Text, &mut self.out);
@@ -104,7 +105,10 @@ impl<'f> XmlWriter<'f> {
                 XmlMember::Comment(column) => {
                     let Some(text) = text_of(row, *column)? else { continue };
                     self.end_tag();
-                    self.out.push_str(&format!("<!--{text}-->"));
+                    long::reserve(&mut self.out, text.len());
+                    self.out.push_str("<!--");
+                    self.out.push_str(&text);
+                    self.out.push_str("-->");
                 }
                 XmlMember::Instruction(name, column) => {
                     let Some(text) = text_of(row, *column)? else { continue };
@@ -195,7 +199,7 @@ pub(super) fn text_of(row: &Row<'_>, column: usize) -> Result<Option<String>> {
     Ok(match value {
         Value::Null => None,
         Value::VarBinary(bytes) => Some(base64(bytes)),
-        Value::VarChar(_) | Value::NVarChar(_) => long::text(value, ty.collation),
+        Value::VarChar(_) | Value::NVarChar(_) => long::text(value, ty.collation)?,
         _ => Some(xsd_text(value, ty)?),
     })
 }
@@ -210,6 +214,7 @@ pub(super) enum Place {
 /// Writes text with the characters escaped that are marks at its place. Other requests run while a long text is written.
 pub(super) fn escape(text: &str, place: Place, out: &mut String) {
     for piece in str_pieces(text) {
+        long::reserve(out, ESCAPED_TIMES * piece.len());
         escape_piece(piece, place, out);
         if piece.len() < text.len() {
             long::pause();

@@ -14,6 +14,7 @@ use crate::event::list::{
 use catalog::{ModuleDef, ProcedureDef};
 use plan::program::{Leaf, Program, Routine, RoutineKind, Step, StepKind};
 use plan::stats::{Handle, Io, Module};
+use tsql::Utf16Offsets;
 
 /// Object types: keys of the map.
 const PROC: u32 = 8_272;
@@ -45,7 +46,7 @@ pub fn starting(
     (program, procedure): (&Program, &str),
     step: &Step,
 ) -> Followed {
-    let place = Place::of(program, procedure, step);
+    let place = Place::of(session, program, procedure, step);
     context::enter_statement(session, frame(program, step, &place));
     let (ended, text) = (Value::Map(0), step.span.text(&program.source));
     let (line, start, end) = place.numbers();
@@ -106,20 +107,26 @@ pub fn completed(session: &SessionState, program: &Program, step: &Step, followe
 }
 
 impl Place {
-    fn of(program: &Program, procedure: &str, step: &Step) -> Self {
+    fn of(session: &SessionState, program: &Program, procedure: &str, step: &Step) -> Self {
         let source = &program.source;
         let prefix =
             program.books.as_ref().map_or(0, |books| books.prefix().encode_utf16().count());
-        let offset = |at: u32| {
-            let units = prefix + tsql::utf16_offset(source, at) as usize;
-            i32::try_from(units * 2).unwrap_or(i32::MAX)
+        let serial = program.books.as_ref().map_or(0, |books| books.serial);
+        let known = session.request.shown_offset.get();
+        let known = if serial != 0 && known.0 == serial { known.1 } else { (0, 0) };
+        let mut offsets = Utf16Offsets::from_known(source, known);
+        let mut offset = |at: u32| {
+            let bytes = prefix * 2 + offsets.at(at) as usize;
+            i32::try_from(bytes).unwrap_or(i32::MAX)
         };
+        let (start, end) = (offset(step.span.start), offset(step.span.end));
+        session.request.shown_offset.set((serial, offsets.known()));
         let rest = source.get(step.span.end as usize..).unwrap_or_default();
-        let is_last = rest.trim_matches(|c: char| c.is_whitespace() || c == ';').is_empty();
+        let is_last = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';').is_empty();
         Self {
             line: i64::from(step.line),
-            start: offset(step.span.start),
-            end: if is_last { -1 } else { offset(step.span.end).saturating_sub(2) },
+            start,
+            end: if is_last { -1 } else { end.saturating_sub(2) },
             module: module_of(program),
             object_type: object_type_of(program, procedure),
             object: procedure.to_owned(),
