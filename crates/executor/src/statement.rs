@@ -170,31 +170,7 @@ pub fn in_transaction<T>(
         }
     };
     if cx.session.transaction.count > 0 {
-        let savepoint = transaction.savepoint();
-        let done = loop {
-            let (left, done) = run_whole(transaction, cx, work);
-            let Some(left) = left else { return done };
-            transaction = left;
-            if !cx.picking.begins_again(cx.fault.as_ref()) {
-                if done.is_err() && !transaction.is_doomed() {
-                    transaction.rollback_to(savepoint);
-                }
-                break done;
-            }
-            // What a lost round has claimed is not kept: others, which it waits for in the next
-            // round, may wait for it.
-            transaction.withdraw_to(savepoint);
-            transaction.next_statement();
-            // A cancelled statement leaves the transaction to the session.
-            if let Err(cancelled) = begin_again(cx) {
-                break Err(cancelled);
-            }
-        };
-        cx.picking = dml::Picking::default();
-        transaction.rest();
-        cx.session.transaction.doomed |= transaction.is_doomed();
-        cx.session.transaction.active = Some(transaction);
-        return done;
+        return in_explicit(transaction, cx, work);
     }
     cx.scratch.variables.clone_from(&cx.frame.variables);
     loop {
@@ -226,6 +202,39 @@ pub fn in_transaction<T>(
         debug_assert!(restart, "only a restart goes round");
         begin_again(cx)?;
     }
+}
+
+/// Runs `work` in the session's transaction, as [`in_transaction`].
+fn in_explicit<T>(
+    mut transaction: Transaction,
+    cx: &mut Cx<'_>,
+    work: &mut dyn FnMut(&mut Cx<'_>) -> Result<T>,
+) -> Result<T> {
+    let savepoint = transaction.savepoint();
+    let done = loop {
+        let (left, done) = run_whole(transaction, cx, work);
+        let Some(left) = left else { return done };
+        transaction = left;
+        if !cx.picking.begins_again(cx.fault.as_ref()) {
+            if done.is_err() && !transaction.is_doomed() {
+                transaction.rollback_to(savepoint);
+            }
+            break done;
+        }
+        // What a lost round has claimed is not kept: others, which it waits for in the next
+        // round, may wait for it.
+        transaction.withdraw_to(savepoint);
+        transaction.next_statement();
+        // A cancelled statement leaves the transaction to the session.
+        if let Err(cancelled) = begin_again(cx) {
+            break Err(cancelled);
+        }
+    };
+    cx.picking = dml::Picking::default();
+    transaction.rest();
+    cx.session.transaction.doomed |= transaction.is_doomed();
+    cx.session.transaction.active = Some(transaction);
+    done
 }
 
 /// Makes the statement's state what it was before it began.

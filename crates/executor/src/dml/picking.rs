@@ -44,11 +44,13 @@ impl Picking {
     }
 
     /// Decides for a plan whose target is `scan`.
-    pub(super) fn decide(&mut self, root: &Node, scan: Option<&Scan>) {
+    /// A statement that `fires` triggers does not begin again after a deadlock, which may be one of
+    /// theirs: what they have sent has left.
+    pub(super) fn decide(&mut self, root: &Node, scan: Option<&Scan>, fires: bool) {
         let picks = scan.is_some_and(|scan| scan.hints.picked && !scan.hints.exclusive);
         let has_locks = scan.is_some_and(has_row_locks);
         self.reads = self.rounds_left > 0 && has_locks && picks && !is_streamed(root);
-        if self.reads && self.rounds_left == ROUNDS_MAX {
+        if self.reads && self.rounds_left == ROUNDS_MAX && !fires {
             self.deadlocks_left = DEADLOCKS_MAX;
         }
     }

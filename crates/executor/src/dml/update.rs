@@ -255,7 +255,7 @@ impl<'s> Target<'s> {
         cx: &mut Cx<'_>,
     ) -> Self {
         let scan = scan_with(root, row);
-        cx.picking.decide(root, scan);
+        cx.picking.decide(root, scan, cx.fires);
         if cx.picking.reads() {
             // An autocommit statement has kept them already.
             cx.scratch.variables.clone_from(&cx.frame.variables);
