@@ -3,8 +3,8 @@
 use types::Value;
 
 use metadata::column::{
-    BIT, Column, DATETIME, INT, SMALLINT, SYSNAME, bit, ch, col, int, nv, opt, padded, rows, shape,
-    small, text, unknown,
+    BIT, Column, DATETIME, INT, SMALLINT, SYSNAME, bit, ch, col, int, nv, opt, rows, shape, small,
+    text, unknown,
 };
 use metadata::{Rows, Scope, SystemView};
 
@@ -57,7 +57,7 @@ const COMPATIBILITY_COLUMNS: &[Column<(String, Value)>] = &[
     unknown("srvcollation", SYSNAME),
     opt("connecttimeout", INT, |_| int(0)),
     opt("querytimeout", INT, |_| int(0)),
-    opt("srvnetname", ch(30), |r| padded(&r.0, 30)),
+    unknown("srvnetname", ch(30)),
     opt("isremote", BIT, |_| bit(true)),
     opt("rpc", BIT, |_| bit(true)),
     opt("pub", BIT, |_| bit(false)),
