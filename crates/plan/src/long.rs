@@ -427,7 +427,7 @@ mod tests {
             (Value::varchar(&long, utf8), utf8),
         ] {
             let whole = value.as_text(collation);
-            assert!(text(&value, collation) == whole, "{}", collation.name());
+            assert!(text(&value, collation).unwrap() == whole, "{}", collation.name());
             let ty = DataType::VarChar(types::Length::Max);
             let bytes = value.string_bytes().unwrap();
             let joined = join_values(&value, &value, &ty).expect("they are long");

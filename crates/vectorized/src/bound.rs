@@ -164,7 +164,7 @@ fn word_of_key(data_type: DataType, descending: bool, key: &[u8]) -> Option<i64>
 
 #[cfg(test)]
 mod tests {
-    use plan::long::encode_value;
+    use plan::long::encode_value_asked;
     use types::key::{Direction, KeyPart};
     use types::value::ColumnType;
     use types::{Collation, Value};
@@ -206,7 +206,7 @@ mod tests {
                 if descending {
                     rows.sort_by_key(|value| {
                         let mut key = Vec::new();
-                        encode_value(value, part, &mut key);
+                        encode_value_asked(value, part, &mut key);
                         key
                     });
                 }
@@ -232,7 +232,7 @@ mod tests {
         bound.select(&vector, &Selection::all(rows.len()), &mut out);
         assert_eq!(out.len(), rows.len(), "there is no bound yet");
         let mut key = Vec::new();
-        encode_value(&rows[last], part, &mut key);
+        encode_value_asked(&rows[last], part, &mut key);
         key.extend_from_slice(b"another key");
         bound.lower(&key);
         bound.select(&vector, &Selection::all(rows.len()), &mut out);
