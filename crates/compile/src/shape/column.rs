@@ -115,12 +115,12 @@ pub(super) fn check_options(
     if count(|option| matches!(option, ColumnOption::Null | ColumnOption::NotNull)) > 1 {
         return Err(Msg::MultipleNulls(&column.name, table).into());
     }
-    let constraints: [(&str, fn(&ColumnOption) -> bool); 3] = [
-        ("IDENTITY", |option| matches!(option, ColumnOption::Identity(_))),
-        ("ROWGUIDCOL", |option| *option == ColumnOption::RowGuidCol),
-        ("DEFAULT", is_default),
+    let counts = [
+        ("IDENTITY", count(|option| matches!(option, ColumnOption::Identity(_)))),
+        ("ROWGUIDCOL", count(|option| *option == ColumnOption::RowGuidCol)),
+        ("DEFAULT", count(is_default)),
     ];
-    match constraints.into_iter().find(|(_, is)| count(*is) > 1) {
+    match counts.into_iter().find(|(_, count)| *count > 1) {
         Some((kind, _)) => Err(Msg::MultipleConstraints(kind, &column.name, table).into()),
         None => Ok(()),
     }
