@@ -9,16 +9,13 @@
 //!
 //! Where a window function ranks the rows, what is picked depends on rows that are not: of two
 //! duplicates each of two statements could delete one. If another transaction has picked so in the same
-//! table meanwhile, the statement begins again at once, and claims all.
+//! table since the statement began, it begins again and claims all.
 
 use catalog::options::IsolationLevel;
 use plan::children;
 use plan::query::{Node, Scan, ScanHints, Versions};
 use plan::statement::table_of;
 use storage::{Error as StorageError, Pick, Transaction};
-
-use crate::Cx;
-use crate::query::level_of;
 
 /// How often a statement begins again before it claims all rows that it reads.
 const ROUNDS_MAX: u8 = 6;
@@ -94,6 +91,15 @@ fn is_streamed(node: &Node) -> bool {
     }
 }
 
+/// Finds the scan that has a row number.
+pub(super) fn scan_with(node: &Node, row: u32) -> Option<&Scan> {
+    match node {
+        Node::Scan(scan) => (scan.row == row).then_some(scan),
+        Node::Join(join) => scan_with(&join.left, row).or_else(|| scan_with(&join.right, row)),
+        _ => scan_with(children::passed(node)?, row),
+    }
+}
+
 /// Returns whether transactions own the rows of the scan's table.
 fn has_row_locks(scan: &Scan) -> bool {
     let table = table_of(&scan.table);
@@ -104,7 +110,7 @@ fn has_row_locks(scan: &Scan) -> bool {
 /// Returns whether a window function ranks the rows of the scan with a row number.
 fn is_ranked(node: &Node, row: u32) -> bool {
     let mut found = false;
-    let holds = |input: &Node| super::update::scan_with(input, row).is_some();
+    let holds = |input: &Node| scan_with(input, row).is_some();
     children::inputs(node, &mut |input| {
         found |= matches!(node, Node::Window(_)) && holds(input) || is_ranked(input, row);
     });
@@ -124,20 +130,17 @@ impl<'s> Note<'s> {
     /// Notes the statement if it picks so. To be called before it reads.
     pub(super) fn new(
         root: &Node,
-        scan: Option<&'s Scan>,
+        scan: &'s Scan,
         transaction: &Transaction,
-        cx: &Cx<'_>,
+        (picking, level): (Picking, IsolationLevel),
     ) -> Option<Self> {
-        let scan = scan.filter(|scan| scan.hints.picked && has_row_locks(scan))?;
-        if !is_ranked(root, scan.row) {
+        if !scan.hints.picked || !has_row_locks(scan) || !is_ranked(root, scan.row) {
             return None;
         }
         let ScanHints { read_past, .. } = scan.hints;
-        let is_committed = matches!(
-            level_of(scan.hints, cx),
-            IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted
-        );
-        let asks = cx.picking.reads() && !read_past && is_committed;
+        let is_committed =
+            matches!(level, IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted);
+        let asks = picking.reads() && !read_past && is_committed;
         let pick = transaction.pick_among(&table_of(&scan.table).rows.data);
         Some(Self { scan, pick, asks })
     }

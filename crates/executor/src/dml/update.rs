@@ -6,13 +6,13 @@ use types::{Error, Msg, Result, Value};
 
 use super::deferred::{Deferred, is_key_taken};
 use super::output::Collected;
-use super::picking::Note;
+use super::picking::{Note, scan_with};
 use super::write::{Verb, set_instead, set_row, storage_error};
 use super::{Private, reference, rows_of, version};
 use crate::columnstore::Taker;
 use crate::eval::truth;
 use crate::query::{
-    Current, CurrentId, Flow, Rows, count_of, encode_seek_key, load, run, when_owned,
+    Current, CurrentId, Flow, Rows, count_of, encode_seek_key, level_of, load, run, when_owned,
 };
 use crate::spread::SpreadSet;
 use crate::statement::{
@@ -20,7 +20,6 @@ use crate::statement::{
 };
 use crate::{Cx, StatementResult, fault, trigger};
 use catalog::TableDef;
-use plan::children;
 use plan::expr::{Expr, Slot};
 use plan::query::{Access, Node, Scan, ScanHints};
 use plan::sink::Command;
@@ -261,7 +260,10 @@ impl<'s> Target<'s> {
             cx.scratch.variables.clone_from(&cx.frame.variables);
         }
         let seen = (!matches!(root, Node::Scan(_))).then(SpreadSet::new);
-        let note = Note::new(root, scan, transaction, cx);
+        let note = scan.and_then(|scan| {
+            let level = level_of(scan.hints, cx);
+            Note::new(root, scan, transaction, (cx.picking, level))
+        });
         Self { scan, seen, taker: Taker::default(), note }
     }
 
@@ -332,13 +334,4 @@ impl<'s> Target<'s> {
 /// Returns the error that makes the statement begin again.
 fn lost(cx: &mut Cx<'_>) -> Error {
     fault::raise(cx, StorageError::Restart)
-}
-
-/// Finds the scan that has a row number.
-pub(super) fn scan_with(node: &Node, row: u32) -> Option<&Scan> {
-    match node {
-        Node::Scan(scan) => (scan.row == row).then_some(scan),
-        Node::Join(join) => scan_with(&join.left, row).or_else(|| scan_with(&join.right, row)),
-        _ => scan_with(children::passed(node)?, row),
-    }
 }

@@ -26,6 +26,7 @@ mod index_entries;
 mod index_set;
 mod need;
 mod operations;
+mod pickers;
 mod row_groups;
 mod snapshots;
 mod table;
@@ -52,6 +53,7 @@ pub(crate) use index_entries::{
 pub(crate) use index_set::{IndexSet, Trust};
 pub(crate) use need::Need;
 pub use operations::Operations;
+pub(crate) use pickers::{Pickers, PickersState};
 pub(crate) use row_groups::BY_KEY;
 pub use row_groups::{ColumnStore, Mover};
 pub(crate) use snapshots::{Slot, Snapshots};

@@ -15,8 +15,7 @@ use crate::spec::{
     Error, IndexId, IndexStatistics, Result, RowImage, TableId, TableKind, TableMemory, TableSpec,
 };
 use crate::store::operations::RowTally;
-use crate::store::{ColumnStore, Durable, Gate, IndexSet, Need, Shared, TableUses, Trust};
-use crate::transaction::Pickers;
+use crate::store::{ColumnStore, Durable, Gate, IndexSet, Need, Pickers, Shared, TableUses, Trust};
 use crate::version::{Begin, Heap, Version, VersionKind, retire_version};
 
 /// A table: rows, indexes, locks and row groups.

@@ -58,7 +58,6 @@ use crate::version::{
 };
 
 pub use picks::Pick;
-pub(crate) use picks::Pickers;
 pub(crate) use row_ref::Basis;
 pub use row_ref::{Claim, RowRef};
 pub(crate) use wait::{Patience, wait_for};

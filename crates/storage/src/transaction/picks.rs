@@ -1,15 +1,9 @@
-//! `Pickers`: whether several transactions pick among the rows of one table at the same time.
+//! `Note`, `Pick`: whether several transactions pick among the rows of one table at the same time.
 //!
 //! A statement that ranks rows by a window function and changes some of them relies on the others,
 //! which it has read from its snapshot and not claimed. Two of them can each rely on what the other one
 //! deletes. So each notes itself at the table before its snapshot, until its transaction ends, and asks
 //! after its last claim whether it was the only one. If not, it begins again and claims all that it reads.
-//!
-//! ```text
-//! word of the table   ended (32 bits) │ active (32 bits)
-//! note                                   + 1
-//! end of transaction  + 1                - 1
-//! ```
 //!
 //! Of two that overlap, the one whose note comes later finds the other active, or finds that it has
 //! ended since; the earlier one may be alone if it asks before that note. An end comes after the
@@ -20,18 +14,9 @@
 
 use std::sync::Arc;
 
-use crate::primitives::{AtomicU64, Mutant, Ordering, is_mutant};
-use crate::store::Table;
+use crate::primitives::{Mutant, is_mutant};
+use crate::store::{PickersState, Table};
 use crate::transaction::Transaction;
-
-const ACTIVE: u64 = 1;
-const ENDED: u64 = 1 << 32;
-
-/// The transactions that pick among the rows of a table.
-#[derive(Default)]
-pub(crate) struct Pickers {
-    word: AtomicU64,
-}
 
 /// A transaction's note at a table, until this is dropped.
 pub(super) struct Note {
@@ -40,33 +25,31 @@ pub(super) struct Note {
 
 impl Drop for Note {
     fn drop(&mut self) {
-        // Release: who notes itself after this sees what the transaction has committed.
-        self.table.pickers.word.fetch_add(ENDED - ACTIVE, Ordering::Release);
+        self.table.pickers.leave();
     }
 }
 
 /// What a statement has found at its table before its snapshot.
 #[derive(Clone, Copy, Debug)]
 pub struct Pick {
-    /// The word with the statement's own note; `None` if it was not the only one even then.
-    alone: Option<u64>,
+    /// The table's pickers with the statement's own note; `None` if it was not the only one even then.
+    alone: Option<PickersState>,
 }
 
 impl Transaction {
     /// Notes that a statement picks among the rows of a table. To be called before it has read.
     pub fn pick_among(&self, table: &Arc<Table>) -> Pick {
         let inner = &mut *self.inner.borrow_mut();
-        let word = if inner.picks.iter().any(|note| Arc::ptr_eq(&note.table, table)) {
-            table.pickers.word.load(Ordering::Acquire)
+        let state = if inner.picks.iter().any(|note| Arc::ptr_eq(&note.table, table)) {
+            table.pickers.now()
         } else {
-            // Acquire: pairs with the end of a note.
-            let before = table.pickers.word.fetch_add(ACTIVE, Ordering::Acquire);
+            let state = table.pickers.enter();
             inner.picks.push(Note { table: Arc::clone(table) });
-            before + ACTIVE
+            state
         };
         // With an older snapshot it may not see what one that has ended since has changed.
-        let is_alone = word % ENDED == ACTIVE && inner.statement_snapshot.is_none();
-        Pick { alone: is_alone.then_some(word) }
+        let is_alone = state.active() == 1 && inner.statement_snapshot.is_none();
+        Pick { alone: is_alone.then_some(state) }
     }
 
     /// Returns whether no other transaction has picked among the rows of the table since the
@@ -77,6 +60,6 @@ impl Transaction {
         }
         // A claim reads the newest state of its row. One that comes after the claim of another
         // transaction sees that one's note as well, and one that comes before holds the other off.
-        pick.alone == Some(table.pickers.word.load(Ordering::Acquire))
+        pick.alone == Some(table.pickers.now())
     }
 }

@@ -135,7 +135,7 @@ impl<O: SliceOrders> Slices<O> {
         self.state.fetch_and(!slices, O::GIVE);
     }
 
-    /// Whether all slices are populated, and so many in use that the unit would not be split.
+    /// Whether all slices are populated, and too few are free to split the unit.
     pub fn is_whole(&self) -> bool {
         // Relaxed: a measure.
         let state = self.state.load(Ordering::Relaxed);
