@@ -292,9 +292,11 @@ fn is_restless(name: &str) -> bool {
 }
 
 /// Functions that can't be bound in an expression over a table.
-const ELSEWHERE: [&str; 7] = [
+const ELSEWHERE: [&str; 8] = [
     // It needs a partition function.
     "$PARTITION",
+    // It is called by its name in msdb.
+    "FN_SYSPOLICY_IS_AUTOMATION_ENABLED",
     "NEWSEQUENTIALID",
     "COLUMNS_UPDATED",
     "UPDATE COLUMN",
