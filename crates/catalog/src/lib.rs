@@ -715,6 +715,9 @@ pub struct UserType {
     pub base: Option<ColumnType>,
     /// Definition of a table type.
     pub table: Option<tsql::ast::CreateTable>,
+    /// The compiled definition of a table type, which the catalog views show. It never has rows: each
+    /// variable gets another table. `None` for a type that an earlier version stored.
+    pub shape: Option<Arc<TableDef>>,
     /// The CREATE TYPE statement of a table type, in the spelling of its first name.
     pub text: String,
     /// QUOTED_IDENTIFIER when it was created.

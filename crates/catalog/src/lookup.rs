@@ -96,6 +96,11 @@ impl Database {
         self.types.get(&(schema, name) as &dyn Parts)
     }
 
+    /// Iterates over the compiled definitions of the table types.
+    pub fn table_types(&self) -> impl Iterator<Item = &Arc<TableDef>> {
+        self.types.values().filter_map(|user_type| user_type.shape.as_ref())
+    }
+
     /// Iterates over the triggers of a table, with their definitions.
     pub fn triggers_on(
         &self,

@@ -6,7 +6,7 @@ use ::catalog::Object;
 use metadata::column::{
     BIT, Column, INT, SMALLINT, binary, bit, col, int, nv, opt, rows, shape, small, text, vb,
 };
-use metadata::objects::{modules, tables};
+use metadata::objects::{modules, tables_and_types};
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Piece>] = &[
@@ -52,7 +52,7 @@ fn read(scope: &Scope<'_>) -> Rows {
         }
     }
     let withheld = &scope.database.withheld;
-    let tables = tables(scope.session, scope.database);
+    let tables = tables_and_types(scope.session, scope.database);
     for table in tables.iter().filter(|table| !withheld.contains(&table.id)) {
         for check in &table.checks {
             push(&mut pieces, check.id, 0, &check.text.text);

@@ -4,7 +4,7 @@ use ::catalog::{IndexConstraint, IndexDef, TableDef};
 use metadata::column::{
     Column, INT, SMALLINT, TINYINT, col, int, opt, rows, shape, small, unknown,
 };
-use metadata::objects::tables;
+use metadata::objects::tables_and_types;
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
@@ -43,7 +43,7 @@ const OF_COLUMN: i32 = 16;
 const OF_TABLE: i32 = 32;
 
 fn read(scope: &Scope<'_>) -> Rows {
-    let tables = tables(scope.session, scope.database);
+    let tables = tables_and_types(scope.session, scope.database);
     rows(COLUMNS, tables.iter().flat_map(|table| of_table(table)))
 }
 

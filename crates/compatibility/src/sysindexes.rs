@@ -7,7 +7,7 @@ use metadata::column::{
     BIGINT, Column, INT, SMALLINT, SYSNAME, TINYINT, big, bin, col, int, opt, rows, shape, small,
     text, unknown, vb,
 };
-use metadata::types::{IndexRow, index_rows};
+use metadata::types::{IndexRow, index_rows_with_types};
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<IndexRow>] = &[
@@ -46,7 +46,7 @@ pub(crate) static VIEW: SystemView =
     SystemView { schema: "", name: "sysindexes", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, index_rows(scope.session, scope.database))
+    rows(COLUMNS, index_rows_with_types(scope.session, scope.database))
 }
 
 /// Returns `status`, with the bits that scripts test: duplicates ignored, unique, clustered,

@@ -1,7 +1,7 @@
 //! `sysindexkeys`: key columns of indexes.
 
 use metadata::column::{Column, INT, SMALLINT, col, int, rows, shape, small};
-use metadata::types::index_rows;
+use metadata::types::index_rows_with_types;
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
@@ -28,7 +28,7 @@ struct Row {
 
 fn read(scope: &Scope<'_>) -> Rows {
     let mut found = Vec::new();
-    for row in index_rows(scope.session, scope.database) {
+    for row in index_rows_with_types(scope.session, scope.database) {
         let Some(index) = row.index() else { continue };
         for (place, (ordinal, _)) in (1..).zip(&index.keys) {
             let column = i32::from(*ordinal) + 1;

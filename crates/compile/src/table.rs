@@ -18,6 +18,8 @@ use metadata::objects::view_columns;
 const TEMPDB: i16 = 2;
 /// Id and name of the schema that temporary tables and table variables belong to.
 const DBO: (i32, &str) = (1, "dbo");
+/// Id and name of the schema that SQL Server gives the tables of table types.
+const SYS: (i32, &str) = (4, "sys");
 
 /// The source of a table's columns.
 pub enum Content<'a> {
@@ -189,6 +191,34 @@ pub fn table_of_type(
         return Err(Msg::CannotFindType(1, &user_type.name).into());
     };
     variable(session, binder, name, &definition.elements)
+}
+
+/// Makes the definition of a table type that the catalog views show: a table of the schema `sys` with
+/// an id of the database. Its storage is dropped. `source` has the texts of its expressions.
+///
+/// # Errors
+/// As for CREATE TABLE.
+pub fn shape_of_type(
+    session: &SessionState,
+    binder: &Binder<'_>,
+    (database_id, name): (i16, &str),
+    create: &ast::CreateTable,
+    source: &str,
+) -> Result<Arc<TableDef>> {
+    let instance = &session.instance;
+    let id = instance.catalog.next_object_id();
+    let place = Place {
+        id,
+        database_id,
+        schema: (SYS.0, SYS.1.to_owned()),
+        name: &format!("TT_{name}_{id:08X}"),
+        source,
+        created: created(),
+    };
+    let shaper = Shaper::new(binder, &instance.catalog, &instance.store, place);
+    let table = shaper.build(&create.elements, &create.options)?;
+    instance.store.drop_table(table.rows.data.id());
+    Ok(Arc::new(table))
 }
 
 /// Returns the current time as `datetime`, for `create_date`.

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use tsql::ast::{self, AlterIndexAction};
-use types::{Error, Msg, Result};
+use types::{Error, Result};
 
 use super::drop_options::DropOptions;
+use super::index::no_such_index;
 use super::{alter, table};
 use ::binder::dml::Rewrite;
-use ::catalog::TableDef;
 use ::catalog::name::Name;
+use ::catalog::{IndexDef, TableDef};
 use ::compile::refuse;
 use ::compile::shape::columnstore::{check, compresses_all, define};
 use ::compile::shape::partition;
@@ -24,8 +25,10 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     let drops = create.index.options.iter().any(|option| {
         *option.name == *"DROP_EXISTING" && matches!(option.value, ast::OptionValue::On)
     });
-    match &before.columnstore {
-        Some(_) if !drops => {
+    let mut after = TableDef { columnstore: Some(defined), on: None, ..TableDef::clone(&before) };
+    match drops {
+        true => after.indexes = without_dropped(&before, &create.index.name)?,
+        false if before.columnstore.is_some() || before.indexes.iter().any(|it| it.clustered) => {
             return Err(Error::custom(
                 35372,
                 16,
@@ -36,19 +39,37 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
                 ),
             ));
         }
-        Some(old) if !Name::same(&old.name, &defined.name) => {
-            return Err(Msg::IndexNotFound(&defined.name).into());
-        }
-        None if drops => return refuse("DROP_EXISTING of a rowstore index by a columnstore index"),
-        Some(_) | None => {}
+        false => {}
     }
-    let mut after = TableDef { columnstore: Some(defined), on: None, ..TableDef::clone(&before) };
     // `referenced` is still set after the last foreign key that refers to the table was dropped.
     let database = cx.session.catalog.database_by_id(before.database_id);
     after.referenced &= database.is_none_or(|d| d.is_referenced_by_others(before.id));
     ::compile::shape::column_index::check(&mut after)?;
     check(&after)?;
     remake(&before, after, "CREATE INDEX", cx)
+}
+
+/// Returns the rowstore indexes that are left when DROP_EXISTING = ON has dropped the clustered index of
+/// this name, which may also be a columnstore.
+///
+/// # Errors
+/// 7999 if there is no index of the name; 40517 for one that a columnstore can't replace.
+fn without_dropped(before: &TableDef, name: &str) -> Result<Vec<IndexDef>> {
+    let mut left = before.indexes.clone();
+    if before.columnstore.as_ref().is_some_and(|old| Name::same(&old.name, name)) {
+        return Ok(left);
+    }
+    let Some(place) = before.index(name) else {
+        return Err(no_such_index(name, before));
+    };
+    let dropped = left.remove(place);
+    if dropped.constraint.is_some() {
+        return refuse("DROP_EXISTING = ON for the index of a constraint");
+    }
+    if !dropped.clustered {
+        return refuse("DROP_EXISTING of a nonclustered index by a clustered columnstore index");
+    }
+    Ok(left)
 }
 
 /// Runs DROP INDEX: rewrites the table as a heap.

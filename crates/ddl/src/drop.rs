@@ -301,7 +301,7 @@ fn object(
 fn user_type(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     let (database, schema) = place(name, cx);
     change_database(cx.session, &database, |database| {
-        let used = database.tables().find(|t| {
+        let used = database.tables().chain(database.table_types()).find(|t| {
             t.columns.iter().any(|c| {
                 c.user_type
                     .as_ref()

@@ -124,14 +124,16 @@ fn replaced(table: &TableDef, index: &ast::InlineIndex) -> Result<Option<usize>>
             refuse("DROP_EXISTING = ON for a clustered index")
         }
         Some(place) if drops => Ok(Some(place)),
-        None if drops => {
-            let text =
-                format!("Could not find any index named '{name}' for table '{}'.", table.name);
-            Err(Error::custom(7999, 16, 9, text))
-        }
+        None if drops => Err(no_such_index(name, table)),
         None if !table.has_column_index(name) => Ok(None),
         Some(_) | None => Err(duplicate_index(name, &table.qualified_name())),
     }
+}
+
+/// The error of DROP_EXISTING = ON without an index of the name: 7999.
+pub(crate) fn no_such_index(name: &str, table: &TableDef) -> Error {
+    let text = format!("Could not find any index named '{name}' for table '{}'.", table.name);
+    Error::custom(7999, 16, 9, text)
 }
 
 /// Refuses an index on a view: with the error of the rule that the view breaks, or with 40517.

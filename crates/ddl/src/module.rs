@@ -495,7 +495,7 @@ pub(crate) fn create_type(
     cx: &mut Cx<'_>,
 ) -> Result<()> {
     let to = local_target(&create.name, "CREATE TYPE", cx)?;
-    let (base, table) = match &create.kind {
+    let (base, table, shape) = match &create.kind {
         TypeKind::Alias { base, nullable } => {
             let context = compile::binding::bare_context(cx.session, &to.database);
             let binder = context.binder();
@@ -504,15 +504,22 @@ pub(crate) fn create_type(
                 return Err(Msg::InvalidBaseType(&base.name.to_string()).into());
             }
             let ty = binder.resolve_type(base, DefaultLength::Declaration)?;
-            (Some(ColumnType { nullable: nullable.unwrap_or(true), ..ty }), None)
+            (Some(ColumnType { nullable: nullable.unwrap_or(true), ..ty }), None, None)
         }
         TypeKind::Table { elements, .. } => {
             let context = compile::binding::bare_context(cx.session, &to.database);
-            // Built once to report errors at CREATE.
+            let binder = context.binder();
+            // Built as a variable is: its errors name the type.
+            let checked = ::compile::table::variable(cx.session, &binder, &to.name, elements)?;
+            cx.session.instance.store.drop_table(checked.rows.data.id());
+            let Some(table) = UserType::table_of(create) else {
+                return Err(Msg::InternalError.into());
+            };
+            let id = cx.session.catalog.database(&to.database).map_or(0, |database| database.id);
+            let place = (id, to.name.as_str());
             let shape =
-                ::compile::table::variable(cx.session, &context.binder(), &to.name, elements)?;
-            cx.session.instance.store.drop_table(shape.rows.data.id());
-            (None, UserType::table_of(create))
+                ::compile::table::shape_of_type(cx.session, &binder, place, &table, &cx.source)?;
+            (None, Some(table), Some(shape))
         }
         TypeKind::External(_) => return refuse("CLR types"),
     };
@@ -526,7 +533,7 @@ pub(crate) fn create_type(
         let highest = database.types.values().map(|t| t.id).max();
         let id = highest.map_or(USER_TYPE_FIRST, |id| id + 1);
         let (schema, name) = (to.schema.clone(), to.name.clone());
-        let user_type = UserType { id, schema, name, base, table, text, quoted };
+        let user_type = UserType { id, schema, name, base, table, shape, text, quoted };
         database.types.insert(key, Arc::new(user_type));
         Ok(())
     })

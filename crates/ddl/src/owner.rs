@@ -149,6 +149,7 @@ fn user_type(to: &str, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
         let is_it = |(s, n): &(String, String)| Name::same(s, &from) && Name::same(n, &name.object);
         let used = database
             .tables()
+            .chain(database.table_types())
             .any(|table| table.columns.iter().any(|c| c.user_type.as_ref().is_some_and(is_it)));
         if used {
             return refuse("ALTER SCHEMA .. TRANSFER of a type that columns have");

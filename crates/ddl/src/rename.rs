@@ -487,7 +487,7 @@ fn user_type(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> R
         if database.user_type(&schema, new).is_some() && !Name::same(&name.object, new) {
             return Err(Msg::NewNameInUse(new, "USERDATATYPE").into());
         }
-        let used = database.tables().any(|table| {
+        let used = database.tables().chain(database.table_types()).any(|table| {
             table.columns.iter().any(|column| {
                 column
                     .user_type

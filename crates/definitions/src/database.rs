@@ -153,16 +153,18 @@ impl Code for DatabaseOptions {
     }
 }
 
-/// The definition of a table type is kept as the text of CREATE TYPE.
+/// The tree of a table type is kept as the text of CREATE TYPE, and its compiled definition as that of
+/// a table without storage: so the ids of the table and its constraints survive a restart.
 impl Code for UserType {
     fn put(&self, out: &mut Vec<u8>) {
-        let Self { id, schema, name, base, table, text, quoted } = self;
+        let Self { id, schema, name, base, table, shape, text, quoted } = self;
         put_field(out, 1, id);
         put_field(out, 2, schema);
         put_field(out, 3, name);
         put_field(out, 4, base);
         put_field(out, 5, &table.as_ref().map(|_| text.clone()));
         put_field(out, 6, quoted);
+        put_field(out, 7, shape);
     }
 
     fn get(bytes: &[u8], cx: &mut Cx<'_>) -> Result<Self> {
@@ -170,7 +172,7 @@ impl Code for UserType {
         let (id, schema, name) = (fields.take(1, cx)?, fields.take(2, cx)?, fields.take(3, cx)?);
         let base: Option<ColumnType> = fields.take(4, cx)?;
         let text: Option<String> = fields.take(5, cx)?;
-        let quoted = fields.take(6, cx)?;
+        let (quoted, shape) = (fields.take(6, cx)?, fields.take(7, cx)?);
         fields.end()?;
         let table = match &text {
             None => None,
@@ -185,6 +187,6 @@ impl Code for UserType {
             }
         };
         let text = text.unwrap_or_default();
-        Ok(Self { id, schema, name, base, table, text, quoted })
+        Ok(Self { id, schema, name, base, table, shape, text, quoted })
     }
 }

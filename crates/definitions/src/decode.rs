@@ -356,7 +356,9 @@ impl Reading {
         let tables = || self.tables.values().map(|(table, _)| table);
         let of_database = |database: &Database| {
             let triggers = database.triggers.values().map(|trigger| trigger.id);
-            database.objects.values().map(Object::id).chain(triggers).max()
+            let types = database.table_types();
+            let types = types.flat_map(|table| table.constraint_ids().chain([table.id]));
+            database.objects.values().map(Object::id).chain(triggers).chain(types).max()
         };
         let objects = self.databases.values().filter_map(of_database);
         let in_tables = tables().flat_map(|table| table.constraint_ids().chain([table.id]));

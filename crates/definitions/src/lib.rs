@@ -83,8 +83,8 @@ pub struct NewTable<'a> {
     pub id: i32,
     /// Name of the table, for messages.
     pub name: &'a str,
-    /// Whether it is the definition of a function's result or of a view's columns: then it never
-    /// has rows, and the maker drops the storage at once.
+    /// Whether it is the definition of a function's result, of a view's columns or of a table type:
+    /// then it never has rows, and the maker drops the storage at once.
     pub is_shape: bool,
 }
 

@@ -55,8 +55,8 @@ impl Code for Ident {
     }
 }
 
-/// The only tables without an entry are shapes: of a function's result, and of the view
-/// that a trigger is on.
+/// The only tables without an entry are shapes: of a function's result, of the view that a trigger is
+/// on, and of a table type.
 impl Code for TableDef {
     fn put(&self, out: &mut Vec<u8>) {
         put_table(self, Use::Shape, out);

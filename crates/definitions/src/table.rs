@@ -211,7 +211,7 @@ impl Role {
 pub(crate) enum Use {
     /// An object of the catalog.
     Object,
-    /// A function's result or a view's columns: never has rows.
+    /// A function's result, a view's columns or a table type: never has rows.
     Shape,
 }
 

@@ -82,13 +82,25 @@ pub fn tables(session: &SessionState, database: &Database) -> Vec<Arc<TableDef>>
     tables
 }
 
+/// Returns the tables of a database as [`tables`] does, and those of its table types, which have
+/// columns, indexes and constraints in the catalog views, too.
+pub fn tables_and_types(session: &SessionState, database: &Database) -> Vec<Arc<TableDef>> {
+    let mut tables = tables(session, database);
+    tables.extend(database.table_types().map(Arc::clone));
+    tables.sort_by_key(|table| table.id);
+    tables
+}
+
 /// Returns all objects of a database by `object_id`, constraints included.
 pub fn objects(session: &SessionState, database: &Database) -> Vec<ObjectRow> {
     let mut rows = Vec::new();
     for table in tables(session, database) {
         let first = rows.len();
-        push_table(&table, &mut rows);
+        push_table(&table, "U", &mut rows);
         rows[first].owner = database.owners.get(&table.id).copied();
+    }
+    for table in database.table_types() {
+        push_table(table, "TT", &mut rows);
     }
     for object in database.objects.values() {
         if let Some(row) = module_row(object, database) {
@@ -103,7 +115,8 @@ pub fn objects(session: &SessionState, database: &Database) -> Vec<ObjectRow> {
     rows
 }
 
-fn push_table(table: &TableDef, rows: &mut Vec<ObjectRow>) {
+/// Adds a table with its constraints. `code` is the table's `type`.
+fn push_table(table: &TableDef, code: &'static str, rows: &mut Vec<ObjectRow>) {
     let row = |name: &str, id, parent_id, code| ObjectRow {
         name: name.to_owned(),
         id,
@@ -118,7 +131,7 @@ fn push_table(table: &TableDef, rows: &mut Vec<ObjectRow>) {
         check_option: false,
         view_metadata: false,
     };
-    rows.push(row(&table.name, table.id, 0, "U"));
+    rows.push(row(&table.name, table.id, 0, code));
     for index in &table.indexes {
         let code = match index.constraint {
             Some(IndexConstraint::PrimaryKey) => "PK",
@@ -202,8 +215,20 @@ pub struct ColumnRow {
     pub definition: Option<ColumnDef>,
 }
 
-/// Returns the columns of the database's tables and views, ordered by `object_id` and `column_id`.
+/// Returns the columns of the database's tables, table types and views, ordered by `object_id` and
+/// `column_id`.
 pub fn columns(scope: &Scope<'_>) -> Vec<ColumnRow> {
+    let mut rows = columns_of_tables_and_views(scope);
+    for table in scope.database.table_types() {
+        push_columns(scope.database, table, &mut rows);
+    }
+    rows.sort_by_key(|row| row.object_id);
+    rows
+}
+
+/// Returns the columns of the database's tables and views, ordered by `object_id` and `column_id`:
+/// those of INFORMATION_SCHEMA, which has no table types.
+pub fn columns_of_tables_and_views(scope: &Scope<'_>) -> Vec<ColumnRow> {
     let mut rows = Vec::new();
     for table in tables(scope.session, scope.database) {
         push_columns(scope.database, &table, &mut rows);
@@ -221,11 +246,12 @@ pub fn columns(scope: &Scope<'_>) -> Vec<ColumnRow> {
     rows
 }
 
-/// Returns the columns of one table, view or system view, by `object_id`; empty for other ids.
+/// Returns the columns of one table, table type, view or system view, by `object_id`; empty for other ids.
 pub fn columns_of(session: &SessionState, database: &Database, id: i32) -> Vec<ColumnRow> {
     let mut rows = Vec::new();
     let own = session.temp.iter().find(|table| table.id == id);
-    if let Some(table) = own.or_else(|| database.table_by_id(id)) {
+    let of_type = || database.table_types().find(|table| table.id == id);
+    if let Some(table) = own.or_else(|| database.table_by_id(id)).or_else(of_type) {
         push_columns(database, table, &mut rows);
         return rows;
     }

@@ -1,6 +1,6 @@
 //! Statistics as `sys.stats` shows them: one row per index, and one per CREATE STATISTICS.
 
-use crate::objects::tables;
+use crate::objects::tables_and_types;
 use crate::view::Scope;
 
 /// One set of statistics: a row of `sys.stats`.
@@ -22,7 +22,7 @@ pub struct StatisticsRow {
 /// Returns the statistics of a database.
 pub fn statistics(scope: &Scope<'_>) -> Vec<StatisticsRow> {
     let mut rows = Vec::new();
-    for table in tables(scope.session, scope.database) {
+    for table in tables_and_types(scope.session, scope.database) {
         let id = |ordinal: u16| i32::from(ordinal) + 1;
         rows.extend(table.indexes.iter().map(|index| StatisticsRow {
             object_id: table.id,

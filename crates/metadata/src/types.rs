@@ -6,7 +6,7 @@ use std::sync::Arc;
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result, Value};
 
-use crate::objects::{SYSNAME_ID, tables};
+use crate::objects::{SYSNAME_ID, tables, tables_and_types};
 use crate::view::Scope;
 use ::catalog::{
     ColumnIndexDef, Database, IndexConstraint, IndexDef, IndexKind, PartitionedOn, ShownOptions,
@@ -41,6 +41,8 @@ pub struct TypeRow {
     pub table_type: bool,
     /// Whether it is a memory-optimized table type.
     pub memory_optimized: bool,
+    /// `type_table_object_id`: the object that has the columns of a table type; 0 for other types.
+    pub table_id: i32,
 }
 
 /// `system_type_id` of table types.
@@ -96,6 +98,7 @@ pub fn type_rows(database: &Database) -> Vec<TypeRow> {
         user_defined: false,
         table_type: false,
         memory_optimized: false,
+        table_id: 0,
     };
     let mut rows: Vec<TypeRow> = SYSTEM_TYPES.iter().map(system).collect();
     // `numeric` is a synonym of `decimal` with its own type id.
@@ -137,6 +140,7 @@ fn user_type_row(database: &Database, user_type: &Arc<UserType>) -> TypeRow {
         user_defined: true,
         table_type: user_type.table.is_some(),
         memory_optimized: user_type.table.as_ref().is_some_and(is_memory_optimized),
+        table_id: user_type.shape.as_ref().map_or(0, |table| table.id),
     }
 }
 
@@ -329,12 +333,22 @@ pub fn asked_indexes(scope: &Scope<'_>) -> Result<Vec<(i16, IndexRow)>> {
 
 /// Returns the indexes of a database's tables, the heap first where no index is clustered.
 pub fn index_rows(session: &SessionState, database: &Database) -> Vec<IndexRow> {
+    index_rows_of(tables(session, database))
+}
+
+/// Returns the indexes that [`index_rows`] does, and those of table types, which have no rows of data
+/// and no partitions.
+pub fn index_rows_with_types(session: &SessionState, database: &Database) -> Vec<IndexRow> {
+    index_rows_of(tables_and_types(session, database))
+}
+
+fn index_rows_of(tables: Vec<Arc<TableDef>>) -> Vec<IndexRow> {
     let mut rows = Vec::new();
     let row = |table: &Arc<TableDef>, place, is_column_index| {
         let table = Arc::clone(table);
         IndexRow { table, place, is_column_index }
     };
-    for table in tables(session, database) {
+    for table in tables {
         if !table.indexes.iter().any(|i| i.clustered) {
             rows.push(row(&table, None, false));
         }

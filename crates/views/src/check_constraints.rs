@@ -7,7 +7,7 @@ use metadata::column::{
     BIT, Column, DATETIME, INT, NVMAX, SYSNAME, ascii, bit, ch, col, int, nv, opt, rows, shape,
     text,
 };
-use metadata::objects::{ObjectRow, of_kind, tables, type_description};
+use metadata::objects::{ObjectRow, of_kind, tables_and_types, type_description};
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
@@ -52,7 +52,7 @@ struct Row {
 }
 
 fn items(scope: &Scope<'_>) -> Vec<Row> {
-    let tables = tables(scope.session, scope.database);
+    let tables = tables_and_types(scope.session, scope.database);
     let checks = of_kind(scope.session, scope.database, &["C"]).into_iter();
     let row = |object: ObjectRow| {
         let table = tables.iter().find(|t| t.id == object.parent_id)?;

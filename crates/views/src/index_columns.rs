@@ -4,7 +4,7 @@ use types::Value;
 
 use ::catalog::{PartitionedOn, TableDef};
 use metadata::column::{BIT, Column, INT, TINYINT, bit, col, int, opt, rows, shape};
-use metadata::objects::tables;
+use metadata::objects::tables_and_types;
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
@@ -45,7 +45,7 @@ struct Row {
 
 fn items(scope: &Scope<'_>) -> Vec<Row> {
     let mut found = Vec::new();
-    for table in tables(scope.session, scope.database) {
+    for table in tables_and_types(scope.session, scope.database) {
         if let Some(index) = &table.column_index {
             let columns: Vec<u16> = index.columns.clone();
             found.extend(of_columns(&table, index.id, &columns, index.on.as_ref()));

@@ -6,7 +6,7 @@ use ::catalog::IndexConstraint;
 use metadata::column::{
     BIT, Column, INT, NVMAX, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text,
 };
-use metadata::types::{IndexRow, index_rows};
+use metadata::types::{IndexRow, index_rows_with_types};
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<IndexRow>] = &[
@@ -47,5 +47,5 @@ fn is_column_index(row: &IndexRow) -> bool {
 }
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, index_rows(scope.session, scope.database))
+    rows(COLUMNS, index_rows_with_types(scope.session, scope.database))
 }

@@ -24,7 +24,7 @@ const COLUMNS: &[Column<TypeRow>] = &[
     col("default_object_id", INT, |_| int(0)),
     col("rule_object_id", INT, |_| int(0)),
     col("is_table_type", BIT, |_| bit(true)),
-    opt("type_table_object_id", INT, |r| int(r.user_type_id)),
+    opt("type_table_object_id", INT, |r| int(r.table_id)),
     opt("is_memory_optimized", BIT, |r| bit(r.memory_optimized)),
 ];
 

@@ -1,5 +1,5 @@
 -- A database with an object of each kind that SQL Server Management Objects script and DacFx packages, for test_sqltools.py.
--- Left out: table types, whose columns sys.columns lacks; rows of a temporal table, which SMO scripts with its period.
+-- Left out: rows of a temporal table, which SMO scripts with its period.
 IF DB_ID('kinds') IS NOT NULL DROP DATABASE kinds
 GO
 IF SUSER_ID('kinds_login') IS NOT NULL DROP LOGIN kinds_login
@@ -27,6 +27,20 @@ GO
 CREATE TYPE sales.phone FROM varchar(20) NOT NULL
 GO
 CREATE TYPE dbo.money4 FROM decimal(12,4) NULL
+GO
+CREATE TYPE sales.lines AS TABLE (
+  id int IDENTITY(1, 1) NOT NULL PRIMARY KEY CLUSTERED,
+  phone sales.phone NOT NULL,
+  amount dbo.money4 NULL DEFAULT (0) CHECK (amount >= 0),
+  twice AS (amount * 2),
+  note nvarchar(50) COLLATE Latin1_General_BIN2 NULL,
+  UNIQUE NONCLUSTERED (phone, amount DESC),
+  INDEX ix_note NONCLUSTERED (note)
+)
+GO
+CREATE TYPE dbo.pairs AS TABLE (a int NOT NULL, b int NOT NULL, PRIMARY KEY NONCLUSTERED (a, b))
+GO
+CREATE PROCEDURE sales.add_lines @lines sales.lines READONLY AS SELECT COUNT(*) AS n FROM @lines
 GO
 CREATE SEQUENCE sales.numbers AS bigint START WITH 100 INCREMENT BY 5 MINVALUE 100 MAXVALUE 100000 CYCLE CACHE 20
 GO

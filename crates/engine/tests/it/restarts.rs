@@ -22,6 +22,10 @@ fn contents(instance: &Arc<Instance>) -> BTreeSet<String> {
         for object in database.objects.values() {
             contents.insert(format!("{}.{}.{}", database.name, object.schema(), object.name()));
         }
+        for table in database.table_types() {
+            let ids: Vec<i32> = table.constraint_ids().collect();
+            contents.insert(format!("{}.{}: {} {ids:?}", database.name, table.name, table.id));
+        }
         let durable = |id, only| is_durable(id, database.id, only);
         for table in database.tables().filter(|table| durable(table.id, table.schema_only)) {
             let parts = [&database.name, &table.schema, &table.name].map(|part| quoted(part));
@@ -108,4 +112,33 @@ fn what_scripts_make_is_there_after_a_restart() {
     }
     assert!(failures.is_empty(), "\n{failures}");
     assert!(objects > 50 || !only.is_empty(), "{objects}");
+}
+
+/// The table of a table type and its constraints have the ids from before, which no new object gets.
+#[test]
+fn table_types_keep_their_ids_and_new_objects_get_others() {
+    let data = Data::new("restart-type-ids");
+    let ids = "SELECT o.name, o.object_id FROM d.sys.objects AS o ORDER BY o.object_id";
+    let create = "CREATE TYPE list AS TABLE (id int PRIMARY KEY, v int DEFAULT (1) CHECK (v > 0))";
+    let instance = data.open();
+    let mut session = login(&instance);
+    for text in ["CREATE DATABASE d", "USE d", create] {
+        assert!(batch(&mut session, text).errors.is_empty(), "{text}");
+    }
+    let before = batch(&mut session, ids);
+    assert_eq!(before.sets[0].len(), 4, "{:?}", before.sets);
+    drop(session);
+    instance.durable().unwrap().stop();
+    drop(instance);
+
+    let instance = data.open();
+    let mut session = login(&instance);
+    assert_eq!(batch(&mut session, ids).sets, before.sets);
+    for text in ["USE d", "CREATE TABLE later (id int)"] {
+        assert!(batch(&mut session, text).errors.is_empty(), "{text}");
+    }
+    let text = "SELECT COUNT(DISTINCT object_id) FROM sys.objects";
+    assert_eq!(batch(&mut session, text).sets, [[["5"]]]);
+    drop(session);
+    instance.durable().unwrap().stop_at_once();
 }

@@ -451,6 +451,10 @@ fn place(database: &mut Database, id: i16) {
         }
     }
     database.triggers.values_mut().for_each(|trigger| place_module(trigger, id));
+    for user_type in database.types.values_mut().filter(|it| it.shape.is_some()) {
+        let shape = Arc::make_mut(user_type).shape.as_mut();
+        shape.into_iter().for_each(|shape| Arc::make_mut(shape).database_id = id);
+    }
 }
 
 fn place_module(module: &mut Arc<catalog::ModuleDef>, id: i16) {

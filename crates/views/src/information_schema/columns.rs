@@ -6,8 +6,8 @@ use metadata::column::{
     Column, INT, SMALLINT, SYSNAME, TINYINT, ascii, col, int, nv, opt, rows, shape, text, vc,
 };
 use metadata::objects::{
-    ColumnRow, character_length, character_set, collation_name, columns, datetime_precision,
-    numeric_facts, octet_length,
+    ColumnRow, character_length, character_set, collation_name, columns_of_tables_and_views,
+    datetime_precision, numeric_facts, octet_length,
 };
 use metadata::{Rows, Scope, SystemView};
 
@@ -72,7 +72,7 @@ struct Row {
 
 fn items(scope: &Scope<'_>) -> Vec<Row> {
     let catalog = &scope.database.name;
-    let columns = columns(scope).into_iter();
+    let columns = columns_of_tables_and_views(scope).into_iter();
     let withheld = |column: &ColumnRow| scope.database.withheld.contains(&column.object_id);
     let row = |column| Row { catalog: catalog.clone(), withheld: withheld(&column), column };
     columns.map(row).collect()

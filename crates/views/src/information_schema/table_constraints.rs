@@ -47,12 +47,14 @@ fn kind(code: &str) -> Option<&'static str> {
 
 fn items(scope: &Scope<'_>) -> Vec<Row> {
     let all = objects(scope.session, scope.database);
-    let table = |id| all.iter().find(|o| o.id == id).map(|o| o.name.clone()).unwrap_or_default();
+    let name = |id: i32| all.iter().find(|o| o.id == id).map(|o| o.name.clone());
+    let of_type = |id: i32| scope.database.table_types().any(|table| table.id == id);
     let row = |object: &ObjectRow| {
         Some(Row {
             catalog: scope.database.name.clone(),
-            table: table(object.parent_id),
             kind: kind(object.code)?,
+            // The standard has no table types.
+            table: name(object.parent_id).filter(|_| !of_type(object.parent_id))?,
             object: object.clone(),
         })
     };
