@@ -109,3 +109,21 @@ def test_packages_of_schema_and_of_data(service, server, tmp_path):
     service.task("dacfx/extract", dict(of_schema, applicationName="kinds", applicationVersion="1.0.0.0"))
     of_data = {"ownerUri": "packages", "databaseName": "kinds", "packageFilePath": str(tmp_path / "kinds.bacpac")}
     service.task("dacfx/export", of_data)
+
+
+def test_package_makes_its_database(service, server, tmp_path):
+    package = str(tmp_path / "kinds.dacpac")
+    service.connect("deployment", options(server, "kinds"))
+    extracted = {"ownerUri": "deployment", "databaseName": "kinds", "packageFilePath": package}
+    service.task("dacfx/extract", dict(extracted, applicationName="kinds", applicationVersion="1.0.0.0"))
+    deployed = {"ownerUri": "deployment", "databaseName": "kinds_deployed", "packageFilePath": package, "upgradeExisting": False}
+    service.task("dacfx/deploy", deployed)
+    count = "SELECT (SELECT COUNT(*) FROM {0}.sys.table_types), (SELECT COUNT(*) FROM {0}.sys.indexes WHERE type = 5)"
+    with pymssql.connect("127.0.0.1", harness.USER, harness.PASSWORD, port=str(server.port), autocommit=True) as connection:
+        cursor = connection.cursor()
+        found = []
+        for database in ("kinds", "kinds_deployed"):
+            cursor.execute(count.format(database))
+            found.append(cursor.fetchone())
+    assert found[0] == found[1]
+    assert min(found[0]) > 0

@@ -97,6 +97,7 @@ impl<'v> Viewer<'v> {
         copy.objects.retain(|_, object| sees(shown_with(object)));
         let withheld = copy.objects.values().filter(|object| !reads(shown_with(object)));
         copy.withheld = withheld.map(Object::id).collect();
+        copy.withheld.extend(self.withheld_types());
         let with_objects: BTreeSet<&str> = copy.objects.values().map(Object::schema).collect();
         copy.schemas.retain(|_, schema| {
             self.sees_schema(schema) || with_objects.contains(schema.name.as_str())
@@ -141,6 +142,17 @@ impl<'v> Viewer<'v> {
             | PropertyClass::Type => true,
         });
         copy
+    }
+
+    /// Returns the tables of types whose conditions and defaults the login may not read: all but those of
+    /// schemas that it owns, unless it has VIEW DEFINITION of the database.
+    fn withheld_types(&self) -> Vec<i32> {
+        let owns = |schema: &str| {
+            self.database.schema(schema).is_some_and(|schema| self.ids.contains(&schema.owner))
+        };
+        let all = self.database.types.values();
+        let others = all.filter(|of| !self.rules.defines_all() && !owns(&of.schema));
+        others.filter_map(|of| of.shape.as_ref()).map(|table| table.id).collect()
     }
 
     /// Returns the permissions held on each object except triggers, by id; all for owners.
