@@ -35,6 +35,8 @@ const MARGIN_KB: u64 = 32 << 10;
 const CANCELLED_MS: u64 = 150;
 /// What a clerk may have more of after a batch that was cancelled: magazines of threads.
 const LEFT_KB: i64 = 8 << 10;
+/// How often the same batch is cancelled, to see whether free memory grows.
+const CANCELLATIONS: usize = 40;
 /// Clients that run the same batch at once.
 const CLIENTS: usize = 8;
 
@@ -156,6 +158,24 @@ fn everything_long_ends_when_it_is_cancelled() {
     }
     println!("{cancelled} of {} were cancelled", cases.len());
     assert!(late.is_empty(), "went on after they were cancelled:\n{}", late.join("\n"));
+}
+
+/// Batches that are cancelled leave memory that is free and kept.
+#[test]
+#[ignore = "a minute, and wants the release build: make stalls"]
+fn free_memory_does_not_grow_with_each_cancellation() {
+    let server = ServerProcess::start(&["--schedulers", "2", "--max-memory", "6GB"]);
+    let mut client = Client::log_in(server.address);
+    set_up(&mut client, Scale::LARGE);
+    for text in cancel::REPEATED {
+        let case = Case::statement(text);
+        let mut after = Vec::new();
+        for _ in 0..CANCELLATIONS {
+            cancel::run(&server, &case.text);
+            after.push(cancel::free_kb(&mut client));
+        }
+        println!("{text}: {after:?}");
+    }
 }
 
 /// What finds the arguments does so. A server that fails at one of the tries fails here as well: percentiles with OVER did.
