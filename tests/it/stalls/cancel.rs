@@ -104,8 +104,9 @@ impl Canceller {
     }
 }
 
-/// The memory of the clerks by type, in KB, without those that keep what is free or may be used
-/// again.
+/// The memory of the clerks by type, in KB, without those of caches, and without MEMORYCLERK_SOSMEMMANAGER: it is memory that
+/// is free and kept for the next request, and stays the same however often a batch is cancelled
+/// (`free_memory_does_not_grow_with_each_cancellation`).
 fn clerks(client: &mut Client) -> BTreeMap<String, i64> {
     let tokens = client.batch(
         "SELECT CONVERT(varchar(60), type), SUM(CONVERT(bigint, pages_kb)) FROM sys.dm_os_memory_clerks \
