@@ -15,7 +15,7 @@ pub use plan::long::{Takes, ask_for_result, compare, is_long, join_values};
 /// Does work on long values, which may end early once `cancel` is set.
 ///
 /// # Errors
-/// Those of the work; an error that stops the statement if `cancel` was set meanwhile: the result may be none.
+/// Those of the work; an error that stops the statement if `cancel` was set by its end: the result may be incomplete.
 pub fn until_cancelled<R>(cancel: &Arc<Cancel>, work: impl FnOnce() -> Result<R>) -> Result<R> {
     let result = long::cancellable(cancel, work);
     if cancel.is_set() { Err(plan::stop::cancelled()) } else { result }
