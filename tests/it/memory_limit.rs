@@ -107,6 +107,24 @@ fn rows_fill_the_limit_and_what_was_truncated_is_there_again_at_once() {
     watch.end(&server);
 }
 
+/// Row locks ask for memory: a statement that locks more rows than there is room for fails with 701 before the limit is
+/// passed.
+#[test]
+fn row_locks_stay_within_the_limit() {
+    let (server, watch, mut client) = start();
+    run(&mut client, "CREATE TABLE n (id int NOT NULL)");
+    run(&mut client, "INSERT INTO n SELECT value FROM GENERATE_SERIES(1, 600000)");
+    let lock = "BEGIN TRANSACTION; DECLARE @n int = (SELECT COUNT(*) FROM n WITH (REPEATABLEREAD))";
+    let mut readers: Vec<_> = (0..2).map(|_| Client::log_in(server.address)).collect();
+    for reader in &mut readers {
+        assert_eq!(error_numbers(&reader.batch(lock)), [701]);
+        watch.check("row locks of a transaction");
+    }
+    readers.iter_mut().for_each(|reader| run(reader, "IF @@TRANCOUNT > 0 ROLLBACK"));
+    run(&mut client, "DECLARE @n int = (SELECT COUNT(*) FROM n)");
+    watch.end(&server);
+}
+
 /// Rows have not all of the memory: when they fill their part, queries run, and who asks why
 /// sees it. Deleting makes room.
 #[test]

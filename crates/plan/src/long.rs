@@ -154,7 +154,13 @@ pub fn push<T>(list: &mut Vec<T>, item: T) -> Result<()> {
 }
 
 /// What code without schedulers calls after a piece of a long value.
-pub const PAUSE: Pause = Pause(Some(Lent { pause, ask, join }));
+pub const PAUSE: Pause = Pause(Some(Lent { pause: pause_and_look, ask, join }));
+
+/// Yields as [`pause`] does. Returns whether the result of the work that the thread is in is still wanted.
+fn pause_and_look() -> bool {
+    pause();
+    !is_cancelled()
+}
 
 /// Yields if the quantum is over. For work of a piece, which takes longer than some rows do.
 pub fn pause() {
@@ -341,10 +347,7 @@ pub fn group_key(value: &Value, collation: Collation, out: &mut Vec<u8>) -> Resu
 /// Does long work that pauses, and ends once [`is_cancelled`].
 #[cold]
 fn paused<R>(work: impl FnOnce(&Watched<'_>) -> R) -> R {
-    work(&Watched::new(&|| {
-        pause();
-        !is_cancelled()
-    }))
+    work(&Watched::new(&pause_and_look))
 }
 
 thread_local! {
@@ -403,6 +406,10 @@ impl Growing {
 
 #[cfg(test)]
 mod tests {
+    use types::collation::LikePattern;
+    use types::value::ColumnType;
+    use types::{ConvertOptions, Mode};
+
     use super::*;
 
     #[test]
@@ -455,6 +462,39 @@ mod tests {
         let refused = cancellable(&cancel, || Growing::default().take(2 * LONG_BYTES));
         assert_eq!(refused.unwrap_err().number, crate::stop::INTERNAL);
         assert_eq!(key(), whole, "behind the function nothing is cancelled");
+    }
+
+    #[test]
+    fn texts_conversions_and_like_end_early_where_they_are_cancelled() {
+        let latin = Collation::default();
+        let text = format!("{}zz", "a\u{e9}".repeat(LONG_BYTES));
+        let (wide, narrow) = (nvarchar(&text), varchar(&text, latin));
+        let length = |value: &Value| value.string_bytes().map_or(0, <[u8]>::len);
+        let cancel = Arc::new(Cancel::new());
+        let try_all = || {
+            let decoded = [&wide, &narrow].map(|v| super::text(v, latin).unwrap().unwrap().len());
+            let encoded = [nvarchar(&text), varchar(&text, latin)].map(|v| length(&v));
+            let like = ["%zz", "%[x-z]_", &format!("%{}zz", "a\u{e9}".repeat(64))].map(|pattern| {
+                let pattern = LikePattern::new(&Value::nvarchar(pattern), None, latin);
+                let pattern = pattern.unwrap().unwrap().pausing(PAUSE);
+                (pattern.matches(&wide), pattern.find(&wide).is_some())
+            });
+            let to = ColumnType::nullable(DataType::Xml);
+            let from = ColumnType::nullable(DataType::NVarChar(types::Length::Max));
+            let options = ConvertOptions { pause: PAUSE, ..ConvertOptions::default() };
+            let xml = types::convert(&wide, &from, &to, 0, Mode::Explicit, &options);
+            (decoded, encoded, like, xml.is_ok())
+        };
+        let (decoded, encoded, like, is_xml) = cancellable(&cancel, try_all);
+        assert!(decoded == [text.len(); 2] && is_xml);
+        assert!(like.iter().all(|found| *found == (Some(true), true)), "{like:?}");
+        cancel.set();
+        let early = cancellable(&cancel, try_all);
+        assert!(early.0.iter().zip(decoded).all(|(early, whole)| *early < whole / 8));
+        assert!(early.1.iter().zip(encoded).all(|(early, whole)| *early < whole / 8));
+        assert!(early.2.iter().all(|found| *found == (Some(false), false)), "{:?}", early.2);
+        assert!(!early.3, "a document that was parsed in part is none");
+        assert!(try_all() == (decoded, encoded, like, is_xml), "elsewhere nothing is cancelled");
     }
 
     #[test]

@@ -9,8 +9,8 @@ use crate::{Bytes, Result};
 /// What a caller with threads and a memory limit lends to long work.
 #[derive(Clone, Copy, Debug)]
 pub struct Lent {
-    /// Lets other requests run on the scheduler.
-    pub pause: fn(),
+    /// Lets other requests run on the scheduler. Returns whether the result is still wanted.
+    pub pause: fn() -> bool,
     /// Requests this number of bytes; fails with 701 if there is not enough memory.
     pub ask: fn(usize) -> Result<()>,
     /// Concatenates parts into one shared value, with pauses.
@@ -22,12 +22,11 @@ pub struct Lent {
 pub struct Pause(pub Option<Lent>);
 
 impl Pause {
-    /// Lets others run, if there is a function for it.
+    /// Lets others run, if there is a function for it. Returns whether the result is still wanted: if not, a loop may end
+    /// with any result.
     #[inline]
-    pub fn call(self) {
-        if let Some(lent) = self.0 {
-            (lent.pause)();
-        }
+    pub fn call(self) -> bool {
+        self.0.is_none_or(|lent| (lent.pause)())
     }
 
     /// Requests memory for long work, if there is a limit.

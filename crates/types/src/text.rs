@@ -46,11 +46,8 @@ pub fn to_utf16_pausing(text: &str, pause: Pause) -> Bytes {
     if text.len() <= PIECE_BYTES {
         return to_utf16(text);
     }
-    let encode = |piece| {
-        pause.call();
-        to_utf16(piece)
-    };
-    let pieces: Vec<Bytes> = str_pieces(text).map(encode).collect();
+    let encode = |piece| pause.call().then(|| to_utf16(piece));
+    let pieces: Vec<Bytes> = str_pieces(text).map_while(encode).collect();
     join_pieces(&pieces, pause)
 }
 
@@ -91,7 +88,9 @@ pub fn from_utf16_pausing(units: &[u8], pause: Pause) -> String {
     let mut text = String::with_capacity(units.len() / 2);
     for piece in Width::Pairs.pieces(units) {
         text.extend(chars_utf16(piece));
-        pause.call();
+        if !pause.call() {
+            break;
+        }
     }
     text
 }
@@ -125,11 +124,8 @@ pub fn to_code_page_pausing(text: &str, collation: Collation, pause: Pause) -> B
     if text.len() <= PIECE_BYTES {
         return to_code_page(text, collation);
     }
-    let encode = |piece| {
-        pause.call();
-        to_code_page(piece, collation)
-    };
-    let pieces: Vec<Bytes> = str_pieces(text).map(encode).collect();
+    let encode = |piece| pause.call().then(|| to_code_page(piece, collation));
+    let pieces: Vec<Bytes> = str_pieces(text).map_while(encode).collect();
     join_pieces(&pieces, pause)
 }
 
@@ -414,7 +410,9 @@ impl Value {
                 let mut text = String::with_capacity(bytes.len());
                 for piece in Width::of_bytes(collation).pieces(bytes) {
                     text.push_str(&from_code_page(piece, collation));
-                    pause.call();
+                    if !pause.call() {
+                        break;
+                    }
                 }
                 Some(text)
             }

@@ -1,6 +1,6 @@
 //! TOP, OFFSET and FETCH, including PERCENT and WITH TIES.
 
-use plan::long::group_key;
+use executor::long::group_key;
 use types::batch::{Batch, Selection, Vector};
 use types::{Msg, Result, Value};
 
@@ -54,7 +54,12 @@ impl<'p> Ties<'p> {
         for row in rows.iter() {
             key.clear();
             for (vector, sort) in vectors.iter().zip(self.keys) {
-                group_key(&vector.get(row), sort.expr.ty.collation, &mut key)?;
+                group_key(
+                    &vector.get(row),
+                    sort.expr.ty.collation,
+                    &mut key,
+                    &cx.session.connection.cancel,
+                )?;
             }
             if see(row, &key) == Flow::Enough {
                 break;

@@ -1,7 +1,7 @@
 //! ROW_NUMBER, RANK and DENSE_RANK over input that is sorted already: adds a column of numbers to
 //! each batch.
 
-use plan::long::group_key;
+use executor::long::group_key;
 use types::batch::{Batch, Selection, Vector};
 use types::{Result, Value};
 
@@ -77,7 +77,12 @@ impl<'p> Call<'p> {
             for row in batch.selection.iter() {
                 key.clear();
                 for (vector, expr) in vectors.iter().zip(&self.call.partition) {
-                    group_key(&vector.get(row), expr.ty.collation, &mut key)?;
+                    group_key(
+                        &vector.get(row),
+                        expr.ty.collation,
+                        &mut key,
+                        &cx.session.connection.cancel,
+                    )?;
                 }
                 self.partitions.push_bytes(&key);
             }

@@ -9,10 +9,11 @@ use super::kernel::Kernel;
 use super::sort::{SortEncoder, order_of};
 use super::store::Store;
 use super::{Flow, Input, Operator, Receive, Rows, compile, with};
+use executor::long::group_key;
 use executor::query::{SortKeys, WindowInput, WindowResults};
 use executor::{Cx, fault};
 use plan::expr::Register;
-use plan::long::{FreedInPieces, group_key};
+use plan::long::FreedInPieces;
 use plan::query::{Window, WindowCall};
 use plan::walk::Registers;
 
@@ -79,7 +80,12 @@ impl<'p> Call<'p> {
         for row in batch.selection.iter() {
             key.clear();
             for (vector, expr) in vectors.iter().zip(&self.call.partition) {
-                group_key(&vector.get(row), expr.ty.collation, &mut key)?;
+                group_key(
+                    &vector.get(row),
+                    expr.ty.collation,
+                    &mut key,
+                    &cx.session.connection.cancel,
+                )?;
             }
             self.partitions.push_bytes(&key);
         }

@@ -23,6 +23,16 @@ const WORKED_NS: u64 = 30_000_000;
 /// How often the memory of the clerks is looked at again: dropped tables are freed by the garbage collector.
 const LOOKS: usize = 200;
 
+/// What is cancelled over and over: a long value, a document, rows that are sorted, and rows that are written.
+pub(super) const REPEATED: &[&str] = &[
+    "SELECT DATALENGTH(REVERSE(@w)), DATALENGTH(UPPER(@s)), DATALENGTH(REPLACE(@s, 'a', 'bb'))",
+    "SELECT COUNT(*) FROM OPENJSON(@j)",
+    "SELECT COUNT(*) FROM (SELECT t, COUNT(*) AS n FROM dbo.many GROUP BY t) AS x",
+    "SELECT * INTO #t FROM dbo.many; DROP TABLE #t",
+    "BEGIN TRANSACTION; SELECT COUNT(*) FROM dbo.many WITH (REPEATABLEREAD); COMMIT",
+    "SELECT DATALENGTH((SELECT * FROM dbo.many FOR XML PATH, TYPE))",
+];
+
 /// What became of a batch.
 pub(super) enum Ended {
     /// It ended before the attention was sent.
@@ -94,8 +104,9 @@ impl Canceller {
     }
 }
 
-/// The memory of the clerks by type, in KB, without those that keep what is free or may be used
-/// again.
+/// The memory of the clerks by type, in KB, without those of caches, and without MEMORYCLERK_SOSMEMMANAGER: it is memory that
+/// is free and kept for the next request, and stays the same however often a batch is cancelled
+/// (`free_memory_does_not_grow_with_each_cancellation`).
 fn clerks(client: &mut Client) -> BTreeMap<String, i64> {
     let tokens = client.batch(
         "SELECT CONVERT(varchar(60), type), SUM(CONVERT(bigint, pages_kb)) FROM sys.dm_os_memory_clerks \
@@ -108,6 +119,21 @@ fn clerks(client: &mut Client) -> BTreeMap<String, i64> {
         other => panic!("{other:?} is no clerk"),
     };
     rows(&tokens).into_iter().map(pair).collect()
+}
+
+/// Returns the memory that is free and kept for the next request, in KB.
+pub(super) fn free_kb(client: &mut Client) -> i64 {
+    let tokens = client.batch(
+        "SELECT SUM(CONVERT(bigint, pages_kb)) FROM sys.dm_os_memory_clerks \
+         WHERE type = 'MEMORYCLERK_SOSMEMMANAGER'",
+    );
+    match &rows(&tokens)[..] {
+        [row] => match row[..] {
+            [Value::BigInt(kb)] => kb,
+            _ => panic!("{row:?} is no clerk"),
+        },
+        other => panic!("{other:?} is no clerk"),
+    }
 }
 
 /// The clerks' memory before a batch.

@@ -13,6 +13,7 @@
 
 mod cancel;
 mod cases;
+mod known;
 mod measure;
 mod sets;
 mod texts;
@@ -21,6 +22,7 @@ use crate::client::{Client, Tokens, error_numbers};
 use crate::server::{ServerProcess, now};
 
 use cases::{Case, Probe, Scale};
+use known::Findings;
 use measure::{Asker, Peak};
 
 /// The slowest answer that is still right: SQL Server's quantum is 4 ms, so this is fifteen.
@@ -35,6 +37,11 @@ const MARGIN_KB: u64 = 32 << 10;
 const CANCELLED_MS: u64 = 150;
 /// What a clerk may have more of after a batch that was cancelled: magazines of threads.
 const LEFT_KB: i64 = 8 << 10;
+/// How often the same batch is cancelled, to see whether free memory grows.
+const CANCELLATIONS: usize = 40;
+/// How much more memory may be free after the second half of them: what one of them has depends on when it was cancelled. A
+/// megabyte that stayed with each would be more.
+const FREE_KB: i64 = 16 << 10;
 /// Clients that run the same batch at once.
 const CLIENTS: usize = 8;
 
@@ -105,27 +112,38 @@ fn eight_clients_stay_within_the_limit() {
         server
     };
     let mut server = start();
-    let mut over = Vec::new();
+    let mut findings = Findings::new(known::TAKES_MORE);
     for case in &cases {
         let began = now();
-        let peak = Peak::start(&server);
-        let mut clients: Vec<_> = (0..CLIENTS).map(|_| Client::log_in(server.address)).collect();
-        for client in &mut clients {
-            client.send(&tds::client::batch(&case.text, client.settings));
+        let (mut most_kb, mut tries) = (0, 0);
+        // A known one is mended if it is within the limit each time.
+        while tries == 0 || findings.knows(case) && most_kb <= LIMIT_KB && tries < TRIES {
+            tries += 1;
+            let (peak_kb, well) = peak_of_clients(&server, case);
+            most_kb = most_kb.max(peak_kb);
+            let took = began.elapsed().as_millis();
+            println!("{:>9} MB  {} ({well} of {CLIENTS}, {took} ms)", peak_kb >> 10, case.name);
         }
-        let ended = clients.iter_mut().filter_map(|client| client.try_response().ok());
-        let well = ended.filter(has_ended_well).count();
-        let peak_kb = peak.end();
-        let took = began.elapsed().as_millis();
-        println!("{:>9} MB  {} ({well} of {CLIENTS}, {took} ms)", peak_kb >> 10, case.name);
-        if peak_kb > LIMIT_KB + MARGIN_KB {
-            over.push(format!("{} MB: {}", peak_kb >> 10, case.name));
+        let is_past = most_kb > LIMIT_KB + MARGIN_KB;
+        findings.note(case, is_past, most_kb <= LIMIT_KB, &format!("{} MB", most_kb >> 10));
+        if is_past {
             // What is kept of it would count for the next one.
             server = start();
         }
     }
-    let most = (LIMIT_KB + MARGIN_KB) >> 10;
-    assert!(over.is_empty(), "more than {most} MB:\n{}", over.join("\n"));
+    findings.check(&format!("{} MB", (LIMIT_KB + MARGIN_KB) >> 10));
+}
+
+/// Runs a case by all clients at once. Returns the most memory that the server had, in KB, and how many ended well.
+fn peak_of_clients(server: &ServerProcess, case: &Case) -> (u64, usize) {
+    let peak = Peak::start(server);
+    let mut clients: Vec<_> = (0..CLIENTS).map(|_| Client::log_in(server.address)).collect();
+    for client in &mut clients {
+        client.send(&tds::client::batch(&case.text, client.settings));
+    }
+    let ended = clients.iter_mut().filter_map(|client| client.try_response().ok());
+    let well = ended.filter(has_ended_well).count();
+    (peak.end(), well)
 }
 
 #[test]
@@ -135,27 +153,49 @@ fn everything_long_ends_when_it_is_cancelled() {
     let server = ServerProcess::start(&["--schedulers", "2", "--max-memory", "6GB"]);
     let mut client = Client::log_in(server.address);
     set_up(&mut client, Scale::LARGE);
-    let (mut late, mut cancelled) = (Vec::new(), 0);
+    let (mut findings, mut cancelled) = (Findings::new(known::GOES_ON), 0);
     for case in &cases {
         let books = cancel::Books::open(&mut client);
-        let (mut least, mut tries, mut what) = (u64::MAX, 0, "");
-        while least > CANCELLED_MS && tries < TRIES {
+        let (mut least, mut most, mut tries, mut what) = (u64::MAX, 0, 0, "");
+        // A known one is mended if it ends well within the bound each time.
+        while tries < TRIES && (least > CANCELLED_MS || findings.knows(case)) {
             tries += 1;
             let (ended, took) = match cancel::run(&server, &case.text) {
                 cancel::Ended::First => ("ended first", 0),
                 cancel::Ended::Cancelled(ms) => ("cancelled", ms),
             };
-            (least, what) = (least.min(took), ended);
+            (least, most, what) = (least.min(took), most.max(took), ended);
         }
         cancelled += usize::from(what == "cancelled");
         let grown = books.close(&mut client, LEFT_KB);
         println!("{least:>9} ms  {what}: {} ({tries}) {grown:?}", case.name);
-        if least > CANCELLED_MS || grown.is_some() {
-            late.push(format!("{least} ms, {grown:?}: {}", case.name));
-        }
+        let is_past = least > CANCELLED_MS || grown.is_some();
+        findings.note(case, is_past, most <= CANCELLED_MS / 2, &format!("{least} ms, {grown:?}"));
     }
     println!("{cancelled} of {} were cancelled", cases.len());
-    assert!(late.is_empty(), "went on after they were cancelled:\n{}", late.join("\n"));
+    findings.check(&format!("{CANCELLED_MS} ms after a cancellation"));
+}
+
+/// What a batch that is cancelled had is free, and kept for the next one: MEMORYCLERK_SOSMEMMANAGER is as large as what the
+/// largest of them needed, however many follow. The other test leaves that clerk out.
+#[test]
+#[ignore = "a minute, and wants the release build: make stalls"]
+fn free_memory_does_not_grow_with_each_cancellation() {
+    let server = ServerProcess::start(&["--schedulers", "2", "--max-memory", "6GB"]);
+    let mut client = Client::log_in(server.address);
+    set_up(&mut client, Scale::LARGE);
+    for text in cancel::REPEATED {
+        let case = Case::statement(text);
+        let mut after = Vec::new();
+        for _ in 0..CANCELLATIONS {
+            cancel::run(&server, &case.text);
+            after.push(cancel::free_kb(&mut client));
+        }
+        let (first, second) = after.split_at(CANCELLATIONS / 2);
+        let most = |part: &[i64]| part.iter().copied().max().unwrap_or(0);
+        println!("{:>9} MB, then {} MB: {text}", most(first) >> 10, most(second) >> 10);
+        assert!(most(second) <= most(first) + FREE_KB, "{text}: {after:?}");
+    }
 }
 
 /// What finds the arguments does so. A server that fails at one of the tries fails here as well: percentiles with OVER did.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::long::encode_value;
+use plan::long::encode_value;
 use smallvec::SmallVec;
 use storage::{Bounds, Claim, Keys, Opening, Order, Read, RowImage, RowRef, ScanSpec, WhenOwned};
 use types::row::RowBuffer;

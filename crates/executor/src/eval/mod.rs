@@ -202,11 +202,15 @@ fn eval_convert(conversion: &Conversion, to: &ColumnType, cx: &mut Cx<'_>) -> Re
         long::ask_for_result(Takes::Converted, &to.data_type, std::iter::once(value))?;
         types::convert(value, from, to, style, conversion.mode, &options)
     };
+    let convert = |value: &Value, cx: &Cx<'_>| match long::is_long(value) {
+        true => plan::long::cancellable(&cx.session.connection.cancel, || convert(value)),
+        false => convert(value),
+    };
     let (is_long, converted) = match in_place(&conversion.operand, cx) {
-        Some(value) => (long::is_long(value), convert(value)),
+        Some(value) => (long::is_long(value), convert(value, cx)),
         None => {
             let value = eval(&conversion.operand, cx)?;
-            (long::is_long(&value), convert(&value))
+            (long::is_long(&value), convert(&value, cx))
         }
     };
     if is_long {
@@ -278,7 +282,15 @@ fn like(collation: Collation, arguments: &LikeArguments, cx: &mut Cx<'_>) -> Res
     }
     // Compiled for each row: LIKE is no point access, and most patterns are short.
     let pattern = LikePattern::new(&pattern, escape.as_ref(), collation)?;
-    let matches = pattern.and_then(|p| p.pausing(plan::long::PAUSE).matches(&text));
+    let Some(pattern) = pattern.map(|p| p.pausing(plan::long::PAUSE)) else {
+        return Ok(Truth::Unknown);
+    };
+    let matches = if long::is_long(&text) {
+        let cancel = &cx.session.connection.cancel;
+        long::until_cancelled(cancel, || Ok(pattern.matches(&text)))?
+    } else {
+        pattern.matches(&text)
+    };
     Ok(matches.map_or(Truth::Unknown, Truth::from))
 }
 

@@ -51,7 +51,7 @@ impl ValueSet {
             return Ok(Truth::Unknown);
         }
         key.clear();
-        group_key(value, collation, key)?;
+        plan::long::group_key(value, collation, key)?;
         if self.keys.contains(key.as_slice()) {
             return Ok(Truth::True);
         }
@@ -140,13 +140,14 @@ fn fold(
 fn set_of(subquery: &QuantifiedSubquery, cx: &mut Cx<'_>) -> Result<Arc<ValueSet>> {
     let mut set = ValueSet::default();
     let mut key = Vec::new();
+    let cancel = Arc::clone(&cx.session.connection.cancel);
     each(subquery, cx, &mut |value| {
         if value.is_null() {
             set.has_null = true;
             return Ok(());
         }
         key.clear();
-        group_key(&value, subquery.collation, &mut key)?;
+        group_key(&value, subquery.collation, &mut key, &cancel)?;
         if !set.keys.contains(key.as_slice()) {
             set.keys.insert(key.as_slice().into());
         }

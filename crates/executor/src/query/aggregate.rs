@@ -1,6 +1,6 @@
 //! GROUP BY and aggregates: a hash table from key to accumulators, one per grouping set.
 
-use crate::long::group_key;
+use crate::long::{group_key, is_long, until_cancelled};
 use sos::ledger::{self, Label};
 use types::value::ColumnType;
 use types::{Result, Value};
@@ -65,7 +65,7 @@ impl State {
             if let Some(seen) = &mut self.seen {
                 let mut key = Vec::new();
                 for (value, expr) in arguments.iter().zip(&call.arguments) {
-                    group_key(value, expr.ty.collation, &mut key)?;
+                    group_key(value, expr.ty.collation, &mut key, &cx.session.connection.cancel)?;
                 }
                 let bytes = key.len() + ENTRY_BYTES;
                 if !seen.insert(key.into()) {
@@ -80,6 +80,10 @@ impl State {
                     charge.add_row(arguments.iter())?;
                     rows.push(arguments.clone());
                     Ok(())
+                }
+                None if arguments.iter().any(is_long) => {
+                    let cancel = &cx.session.connection.cancel;
+                    until_cancelled(cancel, || self.accumulator.add(&arguments))
                 }
                 None => self.accumulator.add(&arguments),
             }
@@ -138,7 +142,12 @@ pub(super) fn run<'p>(
             key.clear();
             for &k in set {
                 let (expr, _) = &aggregate.keys[usize::from(k)];
-                group_key(&values[usize::from(k)], expr.ty.collation, &mut key)?;
+                group_key(
+                    &values[usize::from(k)],
+                    expr.ty.collation,
+                    &mut key,
+                    &cx.session.connection.cancel,
+                )?;
             }
             let place = match places[s].get(key.as_slice()) {
                 Some(&place) => place,

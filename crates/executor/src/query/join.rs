@@ -199,7 +199,7 @@ pub(super) fn encode<'e>(
         if value.is_null() {
             return Ok(false);
         }
-        group_key(&value, expr.ty.collation, key)?;
+        group_key(&value, expr.ty.collation, key, &cx.session.connection.cancel)?;
     }
     Ok(true)
 }

@@ -431,7 +431,12 @@ fn run_function<'p>(
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
     let arguments = function.arguments.iter().map(|e| eval(e, cx)).collect::<Result<Vec<_>>>()?;
-    let mut next = (function.function.rows)(cx, &arguments)?;
+    let mut next = if arguments.iter().any(crate::long::is_long) {
+        let cancel = Arc::clone(&cx.session.connection.cancel);
+        crate::long::until_cancelled(&cancel, || (function.function.rows)(cx, &arguments))?
+    } else {
+        (function.function.rows)(cx, &arguments)?
+    };
     let mut row = Vec::with_capacity(function.registers.len());
     while next(&mut row) {
         fault::row_passed(cx)?;
@@ -488,7 +493,7 @@ fn encode_group(exprs: &[Expr], cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<()
     key.clear();
     for expr in exprs {
         let value = eval(expr, cx)?;
-        group_key(&value, expr.ty.collation, key)?;
+        group_key(&value, expr.ty.collation, key, &cx.session.connection.cancel)?;
     }
     Ok(())
 }
@@ -545,7 +550,7 @@ fn tie_key(limit: &Limit, cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<()> {
     key.clear();
     for sort in limit.ties.iter().flatten() {
         let value = eval(&sort.expr, cx)?;
-        group_key(&value, sort.expr.ty.collation, key)?;
+        group_key(&value, sort.expr.ty.collation, key, &cx.session.connection.cancel)?;
     }
     Ok(())
 }

@@ -59,7 +59,12 @@ pub(super) fn run<'p>(
             partition.clear();
             order.clear();
             for expr in &call.partition {
-                group_key(&eval(expr, cx)?, expr.ty.collation, &mut partition)?;
+                group_key(
+                    &eval(expr, cx)?,
+                    expr.ty.collation,
+                    &mut partition,
+                    &cx.session.connection.cancel,
+                )?;
             }
             encode_sort(&call.order, cx, &mut order)?;
             let number = numbering.next(call.function, &partition, &order);

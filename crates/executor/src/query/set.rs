@@ -101,7 +101,12 @@ fn output(operation: &SetOperation, side: &Query, cx: &mut Cx<'_>) -> Result<()>
 fn key(operation: &SetOperation, cx: &Cx<'_>) -> Result<Box<[u8]>> {
     let mut key = Vec::new();
     for (register, column) in operation.registers.iter().zip(&operation.left.output) {
-        group_key(&cx.registers[register.index()], column.expr.ty.collation, &mut key)?;
+        group_key(
+            &cx.registers[register.index()],
+            column.expr.ty.collation,
+            &mut key,
+            &cx.session.connection.cancel,
+        )?;
     }
     Ok(key.into())
 }

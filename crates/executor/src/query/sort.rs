@@ -69,7 +69,8 @@ pub(super) fn encode_sort(keys: &[SortKey], cx: &mut Cx<'_>, out: &mut Vec<u8>) 
     for key in keys {
         let value = eval(&key.expr, cx)?;
         let direction = if key.descending { Direction::Descending } else { Direction::Ascending };
-        encode_value(&value, KeyPart { collation: key.expr.ty.collation, direction }, out)?;
+        let part = KeyPart { collation: key.expr.ty.collation, direction };
+        encode_value(&value, part, out, &cx.session.connection.cancel)?;
     }
     Ok(())
 }

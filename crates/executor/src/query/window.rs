@@ -89,7 +89,7 @@ impl Input {
             partitions.push(|out| -> Result<()> {
                 for expr in &call.partition {
                     let value = eval(expr, cx)?;
-                    group_key(&value, expr.ty.collation, out)?;
+                    group_key(&value, expr.ty.collation, out, &cx.session.connection.cancel)?;
                 }
                 Ok(())
             })?;

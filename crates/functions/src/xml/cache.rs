@@ -62,6 +62,10 @@ impl XmlCache {
         // Insignificant white space was removed when the value was created.
         let (encoding, whitespace) = (Encoding::Wide, Whitespace::Preserve);
         let document = types::xml::parse_paced(&text, encoding, whitespace, asking(cancel))?;
+        // A text that was decoded in part is not kept as the whole one's document.
+        if cancel.is_set() {
+            return Err(cancelled());
+        }
         let document = Arc::new(document);
         if self.documents.len() >= DOCUMENTS_MAX {
             self.documents.remove(0);

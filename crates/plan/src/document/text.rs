@@ -15,6 +15,9 @@ pub fn escape(text: &str, out: &mut String) {
     for piece in str_pieces(text) {
         long::reserve(out, ESCAPED_TIMES * piece.len());
         escape_piece(piece, out);
+        if piece.len() < text.len() && long::is_cancelled() {
+            break;
+        }
     }
 }
 

@@ -414,6 +414,20 @@ impl Transaction {
         need.wait(self.patience.cancel.as_deref())
     }
 
+    /// Waits until there is memory for another row lock or range lock: a transaction may have one for
+    /// each row that it reads. The caller holds no pin.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; [`Error::Cancelled`].
+    #[inline]
+    pub(crate) fn wait_for_lock_memory(&self, pace: Pace) -> Result<()> {
+        if Need::Work.check().is_ok() || pace == Pace::Brief {
+            return Ok(());
+        }
+        self.look_from_now();
+        Need::Work.wait(self.patience.cancel.as_deref())
+    }
+
     /// Waits until there is memory to delete a row, where the reserve is used up: what was deleted
     /// before may not have been freed yet. The caller holds no pin.
     ///

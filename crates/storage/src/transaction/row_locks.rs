@@ -186,6 +186,9 @@ impl Transaction {
     ) -> Result<()> {
         self.keep_locks();
         let state = self.writing_state()?;
+        if place != Place::Table {
+            self.wait_for_lock_memory(state.pace)?;
+        }
         self.use_book(table)?;
         let mine = Held { state: Arc::as_ptr(&state), hold };
         let mut has_waited = false;

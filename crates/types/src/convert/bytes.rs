@@ -117,7 +117,9 @@ impl Context<'_> {
         let mut pieces = Vec::with_capacity(digits.len().div_ceil(text::PIECE_BYTES));
         for piece in digits.chunks(text::PIECE_BYTES) {
             pieces.push(read(piece)?);
-            self.options.pause.call();
+            if !self.options.pause.call() {
+                break;
+            }
         }
         Ok(text::join_pieces(&pieces, self.options.pause))
     }

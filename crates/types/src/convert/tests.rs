@@ -397,8 +397,9 @@ mod seen {
         static ROOM: Cell<usize> = const { Cell::new(usize::MAX) };
     }
 
-    fn pause() {
+    fn pause() -> bool {
         PAUSES.set(PAUSES.get() + 1);
+        true
     }
 
     fn ask(bytes: usize) -> Result<()> {

@@ -83,7 +83,9 @@ impl Context<'_> {
             let piece = convert(piece);
             made += piece.len();
             pieces.push(piece);
-            self.options.pause.call();
+            if !self.options.pause.call() {
+                break;
+            }
         }
         text::join_pieces(&pieces, self.options.pause)
     }
@@ -115,7 +117,9 @@ impl Context<'_> {
         let mut pieces = vec![hex(prefix, b"", unit)];
         for piece in bytes[..kept].chunks(MANY) {
             pieces.push(hex(b"", piece, unit));
-            self.options.pause.call();
+            if !self.options.pause.call() {
+                break;
+            }
         }
         Ok(text::join_pieces(&pieces, self.options.pause))
     }

@@ -27,9 +27,9 @@ impl Context<'_> {
         let whitespace =
             if self.style & STYLE_PRESERVE == 0 { Whitespace::Strip } else { Whitespace::Preserve };
         let pause = self.options.pause;
+        // The caller looks after a result that is no longer wanted, and does not see this error.
         let document = xml::parse_paced(&source, encoding, whitespace, |_| {
-            pause.call();
-            Ok(())
+            if pause.call() { Ok(()) } else { Err(self.failed()) }
         })?;
         let mut out = String::with_capacity(source.len());
         document.write_pausing(ROOT, &mut out, pause);

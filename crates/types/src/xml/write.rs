@@ -77,8 +77,8 @@ impl Writer<'_> {
             let value = document.value(attribute);
             for piece in str_pieces(value) {
                 escape_attribute(piece, self.out);
-                if piece.len() < value.len() {
-                    self.steps.pause().call();
+                if piece.len() < value.len() && !self.steps.pause().call() {
+                    break;
                 }
             }
             self.out.push('"');
@@ -130,8 +130,8 @@ impl Writer<'_> {
 pub fn escape_text_pausing(text: &str, out: &mut String, pause: Pause) {
     for piece in str_pieces(text) {
         escape_text(piece, out);
-        if piece.len() < text.len() {
-            pause.call();
+        if piece.len() < text.len() && !pause.call() {
+            break;
         }
     }
 }

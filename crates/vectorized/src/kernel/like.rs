@@ -1,5 +1,7 @@
 //! `x LIKE pattern` with the same pattern for all rows of a batch, which is compiled once.
 
+use std::sync::Arc;
+
 use types::batch::{ByteKind, Selection, Vector};
 use types::collation::LikePattern;
 use types::compare::Truth;
@@ -10,6 +12,7 @@ use super::side::Strings;
 use super::step::{Scope, Step, passed};
 use executor::Cx;
 use executor::eval::eval;
+use executor::long::until_cancelled;
 use plan::expr::LikeArguments;
 use plan::long::PAUSE;
 use sos::sched::BytePace;
@@ -66,10 +69,13 @@ impl Step for Like<'_> {
         match Strings::of(text).and_then(|strings| Some((strings, strings.kind()?))) {
             Some((strings, kind)) if kind != ByteKind::VarBinary => {
                 let (mut scratch, mut pace) = (Vec::new(), BytePace::new());
-                rows.try_for_each(|row| {
-                    let text = strings.get(row, kind).unwrap_or(&[]);
-                    found[row] = pattern.matches_bytes(kind, text, &mut scratch);
-                    passed(&mut pace, text.len(), cx)
+                let cancel = Arc::clone(&cx.session.connection.cancel);
+                until_cancelled(&cancel, || {
+                    rows.try_for_each(|row| {
+                        let text = strings.get(row, kind).unwrap_or(&[]);
+                        found[row] = pattern.matches_bytes(kind, text, &mut scratch);
+                        passed(&mut pace, text.len(), cx)
+                    })
                 })?;
                 self.output.parts_mut().1.add(text.nulls());
             }

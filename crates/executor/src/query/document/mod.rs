@@ -12,6 +12,7 @@ use types::{Result, Value};
 
 use super::{Flow, Receive, Rows, run as run_node};
 use crate::eval::eval;
+use crate::long::until_cancelled;
 use crate::{Cx, fault};
 use plan::document::{Document, DocumentFormat, ExplicitFormat, WhenEmpty};
 use plan::long::{self, Growing, group_key};
@@ -107,8 +108,12 @@ pub(super) fn run<'p>(
         if !keys.is_empty() {
             (same..levels).rev().for_each(|level| writer.close(level));
         }
-        for level in if keys.is_empty() { 0 } else { same }..levels {
-            writer.open(level, &row)?;
+        let opened = if keys.is_empty() { 0 } else { same };
+        let mut open = || (opened..levels).try_for_each(|level| writer.open(level, &row));
+        if values.iter().any(long::is_long) {
+            until_cancelled(&cx.session.connection.cancel, open)?;
+        } else {
+            open()?;
         }
         keys = next;
         Ok(Flow::More)
@@ -118,7 +123,8 @@ pub(super) fn run<'p>(
     } else {
         (0..levels).rev().for_each(|level| writer.close(level));
         memory.end(writer.written(), cx)?;
-        long::nvarchar(&writer.finish())
+        let text = writer.finish();
+        until_cancelled(&cx.session.connection.cancel, || Ok(long::nvarchar(&text)))?
     };
     hand_over(document, text, cx, rows, receive)
 }

@@ -218,6 +218,9 @@ pub(super) fn escape(text: &str, place: Place, out: &mut String) {
         escape_piece(piece, place, out);
         if piece.len() < text.len() {
             long::pause();
+            if long::is_cancelled() {
+                break;
+            }
         }
     }
 }

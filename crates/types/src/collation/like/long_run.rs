@@ -91,14 +91,15 @@ pub(super) struct Search<'r, 't> {
 }
 
 impl Search<'_, '_> {
-    /// Reads to the end of the next match, which may overlap the last one; `false` without one.
-    pub(super) fn find_next(&mut self, weigh: &impl Fn(u32) -> u64) -> bool {
+    /// Reads to the end of the next match, which may overlap the last one; `false` without one, or if no answer is wanted.
+    pub(super) fn find_next(&mut self, weigh: &impl Fn(u32) -> Option<u64>) -> bool {
         if self.matched == self.run.len() {
             self.matched = self.borders[self.matched - 1] as usize;
         }
         for code in self.text.by_ref() {
             self.read += 1;
-            self.matched = next_length(self.run, self.borders, self.matched, weigh(code));
+            let Some(weight) = weigh(code) else { return false };
+            self.matched = next_length(self.run, self.borders, self.matched, weight);
             if self.matched == self.run.len() {
                 return true;
             }
@@ -107,7 +108,11 @@ impl Search<'_, '_> {
     }
 
     /// Returns whether a match ends where at most `blanks` bytes are left.
-    pub(super) fn finds_at_end(&mut self, blanks: usize, weigh: &impl Fn(u32) -> u64) -> bool {
+    pub(super) fn finds_at_end(
+        &mut self,
+        blanks: usize,
+        weigh: &impl Fn(u32) -> Option<u64>,
+    ) -> bool {
         while self.find_next(weigh) {
             if self.text.bytes_left() <= blanks {
                 return true;

@@ -8,7 +8,7 @@ mod tests;
 use super::Collation;
 use super::weights::{Characters, Encoding, Expansion, PLAIN, Rules, to_lower};
 use crate::batch::ByteKind;
-use crate::pause::{Pause, Steps};
+use crate::pause::{Pause, Watched};
 use crate::{Error, Msg, Result, Value};
 use folded::Folded;
 use long_run::LongRun;
@@ -91,14 +91,14 @@ impl LikePattern {
         folded.unwrap_or_else(|| self.matches(&kind.value(text.into())) == Some(true))
     }
 
-    /// Returns whether `value` matches; `None` for NULL and for values that are not strings.
+    /// Returns whether `value` matches; `None` for NULL and for values that are not strings. Any answer if
+    /// [`Self::pausing`]'s pause says that none is wanted.
     pub fn matches(&self, value: &Value) -> Option<bool> {
         let (encoding, characters) = characters(value, self.collation)?;
-        let (known, steps) = (Known::new(value, encoding, self.collation), Steps::new(self.pause));
-        let weigh = |code| {
-            steps.step();
-            known.weight(code)
-        };
+        let known = Known::new(value, encoding, self.collation);
+        let go_on = || self.pause.call();
+        let watched = Watched::new(&go_on);
+        let weigh = |code| watched.step().then(|| known.weight(code));
         Some(self.matches_from(0, characters, trailing_blanks(value), &weigh))
     }
 
@@ -106,11 +106,10 @@ impl LikePattern {
     /// `None` if there is no match.
     pub fn find(&self, value: &Value) -> Option<usize> {
         let (encoding, mut text) = characters(value, self.collation)?;
-        let (known, steps) = (Known::new(value, encoding, self.collation), Steps::new(self.pause));
-        let weigh = |code| {
-            steps.step();
-            known.weight(code)
-        };
+        let known = Known::new(value, encoding, self.collation);
+        let go_on = || self.pause.call();
+        let watched = Watched::new(&go_on);
+        let weigh = |code| watched.step().then(|| known.weight(code));
         let blanks = trailing_blanks(value);
         let [Token::AnyRun, rest @ ..] = &*self.tokens else {
             return self.matches_from(0, text, blanks, &weigh).then_some(0);
@@ -145,6 +144,9 @@ impl LikePattern {
                     return Some(before);
                 }
             }
+            if watched.is_over() {
+                return None;
+            }
             text.next()?;
             before += 1;
         }
@@ -155,14 +157,15 @@ impl LikePattern {
         self.long.iter().find(|run| run.start == token)
     }
 
-    /// Matches the tokens from one on, greedily: goes back to the last `%` only. Nothing significant is
+    /// Matches the tokens from one on, greedily: goes back to the last `%` only. `weigh` returns `None` if the answer is no
+    /// longer wanted. Nothing significant is
     /// left where the text has at most `blanks` more bytes.
     fn matches_from(
         &self,
         token: usize,
         text: Characters<'_>,
         blanks: usize,
-        weigh: &impl Fn(u32) -> u64,
+        weigh: &impl Fn(u32) -> Option<u64>,
     ) -> bool {
         let (mut at, mut text) = (token, text);
         let mut retry: Option<(usize, Characters<'_>)> = None;
@@ -189,13 +192,13 @@ impl LikePattern {
                     text = search.text;
                     continue;
                 }
-                Some(token) => text.next().map(|c| matches_one(token, weigh(c))),
+                Some(token) => text.next().and_then(weigh).map(|w| matches_one(token, w)),
                 None if here.bytes_left() <= blanks => return true,
                 None => Some(false),
             };
             match step {
                 Some(true) => at += 1,
-                // The text has ended: a later start would have even less of it.
+                // The text has ended, and a later start would have even less of it; or no answer is wanted any more.
                 None => return false,
                 Some(false) => {
                     let Some((token, from)) = &mut retry else { return false };
@@ -276,10 +279,10 @@ fn apart(mut ranges: Vec<(u64, u64)>) -> Box<[(u64, u64)]> {
 fn match_run<'t>(
     run: &[Token],
     mut text: Characters<'t>,
-    weigh: &impl Fn(u32) -> u64,
+    weigh: &impl Fn(u32) -> Option<u64>,
 ) -> Option<Characters<'t>> {
     run.iter()
-        .all(|token| text.next().is_some_and(|c| matches_one(token, weigh(c))))
+        .all(|token| text.next().and_then(weigh).is_some_and(|w| matches_one(token, w)))
         .then_some(text)
 }
 
