@@ -68,7 +68,7 @@ impl Findings {
 
     /// Fails where the list is wrong; says how many cases are left.
     pub(super) fn check(&self, bound: &str) {
-        println!("{} known cases are left past {bound}", self.left);
+        eprintln!("{} known cases are left past {bound}", self.left);
         let (unknown, mended) = (self.unknown.join("\n"), self.mended.join("\n"));
         assert!(self.unknown.is_empty(), "past {bound}:\n{unknown}");
         assert!(self.mended.is_empty(), "within {bound}: take them out of the list:\n{mended}");
