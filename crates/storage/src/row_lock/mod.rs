@@ -144,6 +144,17 @@ pub(crate) enum Asked {
     Entered,
     /// Another transaction's hold conflicts, or it waits first.
     Behind(Blocker),
+    /// The book needs so many bytes at once to have room for more rows.
+    Full(usize),
+}
+
+/// From this many rows on, memory is asked for before the book's table of rows grows.
+const ASKED_ROWS: usize = 1 << 12;
+
+/// The bytes of a table of rows with twice the capacity: a control byte beside each entry, and an
+/// eighth of it is always empty.
+const fn grown_bytes(capacity: usize) -> usize {
+    2 * capacity * (size_of::<(RowId, SmallVec<[Held; 1]>)>() + 1) / 7 * 8
 }
 
 impl Book {
@@ -160,7 +171,7 @@ impl Book {
         }
     }
 
-    fn ask(&mut self, place: &Place, mine: Held, is_first: bool) -> Asked {
+    fn ask(&mut self, place: &Place, mine: Held, is_first: bool, may_grow: bool) -> Asked {
         if self.has(place, mine) {
             return Asked::Had;
         }
@@ -181,6 +192,10 @@ impl Book {
             // SAFETY: a transaction in the book is alive, and this is under its lock.
             let state = unsafe { &*state };
             return Asked::Behind(Blocker::of_hold(state, wait_for(place, mine.hold)));
+        }
+        let (rows, room) = (self.rows.len(), self.rows.capacity());
+        if !may_grow && rows == room && rows >= ASKED_ROWS && matches!(place, Place::Row(_)) {
+            return Asked::Full(grown_bytes(room));
         }
         booked(|| match place {
             Place::Row(row) => self.rows.entry(*row).or_default().push(mine),
@@ -308,10 +323,12 @@ impl LockBook {
         }
     }
 
-    pub(crate) fn ask(&self, place: &Place, mine: Held, is_first: bool) -> Asked {
+    /// Asks for a hold. It may be entered where the book has to grow for it only if the caller has
+    /// asked for the memory ([`Asked::Full`]).
+    pub(crate) fn ask(&self, place: &Place, mine: Held, is_first: bool, may_grow: bool) -> Asked {
         let mut book = self.book.lock();
         let book = book.as_mut().expect("who asks has entered");
-        book.ask(place, mine, is_first)
+        book.ask(place, mine, is_first, may_grow)
     }
 
     pub(crate) fn remove(&self, place: &Place, state: *const TxState) {

@@ -61,6 +61,25 @@ impl Need {
         }
     }
 
+    /// Waits until there is memory for `bytes` at once. The caller holds no pin.
+    ///
+    /// # Errors
+    /// As [`Self::wait`].
+    #[cfg(not(any(loom, shuttle)))]
+    #[cold]
+    pub(crate) fn wait_for_bytes(bytes: usize, cancel: Option<&Cancel>) -> Result<()> {
+        sos::memory::wait_for_room(bytes, cancel).map_err(|refused| match refused {
+            sos::memory::NoRoom::OverLimit => Error::OutOfMemory,
+            sos::memory::NoRoom::Cancelled => Error::Cancelled,
+        })
+    }
+
+    /// A model has enough memory.
+    #[cfg(any(loom, shuttle))]
+    pub(crate) fn wait_for_bytes(_: usize, _: Option<&Cancel>) -> Result<()> {
+        Ok(())
+    }
+
     /// A model has enough memory.
     #[cfg(any(loom, shuttle))]
     pub(crate) fn wait(self, _: Option<&Cancel>) -> Result<()> {

@@ -428,6 +428,16 @@ impl Transaction {
         Need::Work.wait(self.patience.cancel.as_deref())
     }
 
+    /// Waits until there is memory for `bytes` at once. The caller holds no pin.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; [`Error::Cancelled`].
+    #[cold]
+    pub(crate) fn wait_for_bytes(&self, bytes: usize) -> Result<()> {
+        self.look_from_now();
+        Need::wait_for_bytes(bytes, self.patience.cancel.as_deref())
+    }
+
     /// Waits until there is memory to delete a row, where the reserve is used up: what was deleted
     /// before may not have been freed yet. The caller holds no pin.
     ///

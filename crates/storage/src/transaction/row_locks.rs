@@ -20,6 +20,8 @@ use crate::version::{
 
 /// Rows that are read under one pin.
 const BATCH: usize = 64;
+/// From this many row locks on, memory is asked for before their list doubles.
+const ASKED_PLACES: usize = 1 << 12;
 
 /// The row locks that a transaction holds.
 #[derive(Default)]
@@ -190,8 +192,15 @@ impl Transaction {
             self.wait_for_lock_memory(state.pace)?;
         }
         self.use_book(table)?;
+        let (places, room) = self.with_holds(|holds| {
+            holds.of(table).map_or((0, 0), |places| (places.len(), places.capacity()))
+        });
+        if places == room && places >= ASKED_PLACES {
+            self.wait_for_bytes(2 * room * size_of::<Place>())?;
+        }
         let mine = Held { state: Arc::as_ptr(&state), hold };
         let mut has_waited = false;
+        let mut may_grow = false;
         loop {
             // After a wait, first look whether a transaction is in the way. Entering and
             // withdrawing over and over would wake the transactions that wait for this one, and
@@ -202,8 +211,13 @@ impl Transaction {
             }
             let is_first =
                 self.with_holds(|holds| holds.of(table).is_some_and(|all| all.is_empty()));
-            match table.book.ask(&place, mine, is_first) {
+            match table.book.ask(&place, mine, is_first, may_grow) {
                 Asked::Had => return Ok(()),
+                Asked::Full(bytes) => {
+                    self.wait_for_bytes(bytes)?;
+                    may_grow = true;
+                    continue;
+                }
                 Asked::Behind(other) => {
                     self.meet(table, other, when)?;
                     continue;
