@@ -13,7 +13,7 @@ fn yields_within(work: &str) -> String {
     let count = YIELDS;
     format!(
         "DECLARE @s varchar(max) = REPLICATE(CONVERT(varchar(max), '1,'), 1000000), @n int, @b varbinary(max); \
-         DECLARE @j nvarchar(max) = CONCAT('[', @s, '1]'); \
+         DECLARE @j nvarchar(max) = CONCAT('[', @s, '1]'), @t varchar(max) = REPLICATE(@s, 8); \
          DECLARE @before bigint = {count}; {work}; DECLARE @yields bigint = {count} - @before; \
          IF @yields < 5 THROW 50000, 'the scheduler was held', 1"
     )
@@ -49,7 +49,7 @@ fn long_work_without_rows_yields() {
         "SET @b = HASHBYTES('MD2', @s)",
         "DECLARE @m money = TRY_CONVERT(money, REPLICATE(@s, 12))",
         "SET @s = CONVERT(varchar(max), CONVERT(varbinary(max), REPLICATE(@s, 12)), 2); SET @b = CONVERT(varbinary(max), @s, 2)",
-        "BEGIN TRY EXEC (@s) END TRY BEGIN CATCH SET @n = 1 END CATCH",
+        "BEGIN TRY EXEC (@t) END TRY BEGIN CATCH SET @n = 1 END CATCH",
         "DECLARE @p nvarchar(max) = N'SELECT @n = 1 WHERE 1 IN (1' + REPLICATE(CONVERT(nvarchar(max), N',1'), 100000) + N')'; \
          EXEC sp_executesql @p, N'@n int', 1",
         "SET @b = COMPRESS(REPLICATE(@s, 12))",

@@ -144,7 +144,7 @@ pub(crate) enum Asked {
     Entered,
     /// Another transaction's hold conflicts, or it waits first.
     Behind(Blocker),
-    /// The book needs so many bytes at once to have room for more rows.
+    /// The book needs these bytes at once to have room for more rows.
     Full(usize),
 }
 
