@@ -7,8 +7,8 @@
 //!
 //! Of two that overlap, the one whose note comes later finds the other active, or finds that it has
 //! ended since; the earlier one may be alone if it asks before that note. An end comes after the
-//! commit is visible: who notes itself then has a snapshot with all changes. Who claims all rows waits
-//! for each claim of another, so it needs no answer, but its note, for those that ask.
+//! commit is visible: a statement that notes itself then has a snapshot with all changes. One that
+//! claims all rows waits for each claim of another one. It needs no answer; it is noted because others ask.
 //!
 //! Checked by `models/picks.rs`. Mutants must fail.
 
