@@ -105,6 +105,8 @@ pub struct StatementCell {
     /// The epoch that the minima and maxima are of.
     epoch: Tally,
     timed: Tally,
+    /// Not 0 if any of `debts` is not.
+    owes: Tally,
     worker: Summary,
     elapsed: Summary,
     totals: [Tally; Part::COUNT],
@@ -261,12 +263,12 @@ impl StatementCell {
         windows.failure(failure).book_timed(spend, rest);
     }
 
+    #[inline]
     fn book_sums(&self, spend: &Spend, (weight, helped): (u64, &Spend)) {
         self.timed.add(1);
-        for (part, ticks) in spend.parts() {
-            let weight = if part == Part::User { weight } else { 1 };
-            self.add_ticks(part, ticks.wrapping_mul(weight));
-            self.lasts[part.index()].set(ticks);
+        self.add_ticks(&spend.weighted(weight));
+        for (last, (_, ticks)) in self.lasts.iter().zip(spend.parts()) {
+            last.set(ticks);
         }
         let helped = helped.worker();
         if helped > 0 {
@@ -287,39 +289,49 @@ impl StatementCell {
     /// Adds the waits, system calls and spinning of an execution that is not timed.
     #[cold]
     pub fn book_untimed(&self, spend: &Spend) {
-        for (part, ticks) in spend.parts().filter(|(part, _)| *part != Part::User) {
-            self.add_ticks(part, ticks);
-        }
+        self.add_ticks(&spend.weighted(0));
     }
 
     /// Adds a further part of an execution that is already counted.
     #[cold]
     pub fn book_rest(&self, spend: &Spend) {
-        for (part, ticks) in spend.parts() {
-            self.add_ticks(part, ticks);
+        self.add_ticks(spend);
+    }
+
+    /// Adds ticks to the sums of their categories.
+    #[inline]
+    fn add_ticks(&self, spend: &Spend) {
+        if self.owes.get() != 0 || spend.has_negative() {
+            return self.correct(spend);
+        }
+        for (total, (_, ticks)) in self.totals.iter().zip(spend.parts()) {
+            total.add(ticks);
         }
     }
 
-    /// Adds ticks to the sum of a category. Negative ones correct what was counted before: the ledger
-    /// has learned of a context switch. The sum does not decrease then, so that the difference of two
-    /// readings is never negative: it stays as it is until it is right again.
-    fn add_ticks(&self, part: Part, ticks: u64) {
-        let debt = &self.debts[part.index()];
-        if ticks.cast_signed() < 0 {
-            return debt.add(ticks.wrapping_neg());
+    /// As [`Self::add_ticks`], where some are negative or were: they correct what was counted before,
+    /// because the ledger has learned of a context switch. The sum does not decrease then, so that the
+    /// difference of two readings is never negative: it stays as it is until it is right again.
+    #[cold]
+    fn correct(&self, spend: &Spend) {
+        let mut owes = 0;
+        for ((total, debt), (_, ticks)) in self.totals.iter().zip(&self.debts).zip(spend.parts()) {
+            if ticks.cast_signed() < 0 {
+                debt.add(ticks.wrapping_neg());
+            } else {
+                let paid = debt.get().min(ticks);
+                debt.set(debt.get() - paid);
+                total.add(ticks - paid);
+            }
+            owes |= debt.get();
         }
-        let owed = debt.get();
-        let paid = owed.min(ticks);
-        if paid > 0 {
-            debt.set(owed - paid);
-        }
-        self.totals[part.index()].add(ticks - paid);
+        self.owes.set(owes);
     }
 
     /// Zeroes the cell; only when no thread counts in it any more.
     pub fn clear(&self) {
         let counts = [&self.executions, &self.ended, &self.last_start, &self.timed, &self.epoch];
-        for tally in counts.into_iter().chain([&self.helped, &self.parallel]) {
+        for tally in counts.into_iter().chain([&self.owes, &self.helped, &self.parallel]) {
             tally.set(0);
         }
         self.summaries().into_iter().for_each(Summary::clear);

@@ -91,6 +91,20 @@ impl Spend {
         Part::ALL.into_iter().zip(self.0)
     }
 
+    /// Returns these ticks with the running time `weight` times.
+    #[inline]
+    pub(super) const fn weighted(mut self, weight: u64) -> Self {
+        let user = Part::User.index();
+        self.0[user] = self.0[user].wrapping_mul(weight);
+        self
+    }
+
+    /// Returns whether a category is negative.
+    #[inline]
+    pub(super) fn has_negative(&self) -> bool {
+        self.0.iter().fold(0, |all, ticks| all | ticks).cast_signed() < 0
+    }
+
     /// Returns the CPU time, which SQL Server calls worker time.
     pub const fn worker(&self) -> u64 {
         let user = self.part(Part::User).wrapping_add(self.part(Part::Kernel));

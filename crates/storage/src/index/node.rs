@@ -8,11 +8,15 @@ use sos::lock::VersionLatch;
 use types::Bytes;
 
 use crate::index::crowd::Turns;
-use crate::primitives::{AtomicPtr, AtomicU32, AtomicU64, Ordering, booked};
+use crate::primitives::{AtomicPtr, AtomicU32, AtomicU64, Mutant, Ordering, booked, is_mutant};
 use crate::version::RowHead;
 
 /// The largest number of items in a node.
 pub(super) const ITEMS: usize = if cfg!(any(test, shuttle)) { 4 } else { 32 };
+
+/// The largest number of words that a node keeps once for all its keys: 64 bytes, such as
+/// `Company.Shop:session:` as `nvarchar`.
+const COMMON: usize = 8;
 
 /// An entry of a leaf, or a separator: the largest entry below its left child.
 pub(super) struct Item {
@@ -41,13 +45,27 @@ pub(super) fn rank(head: &RowHead) -> i64 {
 }
 
 /// A position in the order of items: `id` -1 is before every row of the key, `i64::MAX` behind.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Probe<'a> {
     pub(super) key: &'a [u8],
     pub(super) id: i64,
+    /// Of the key: made once for a descent, whose nodes share some of them or none.
+    words: [u64; COMMON + 2],
 }
 
-impl Probe<'_> {
+impl<'a> Probe<'a> {
+    pub(super) fn new(key: &'a [u8], id: i64) -> Self {
+        let mut words = [0; COMMON + 2];
+        let mut all = Words::of(key);
+        for word in &mut words {
+            if all.is_at_end() {
+                break;
+            }
+            *word = all.take();
+        }
+        Self { key, id, words }
+    }
+
     fn compare(&self, item: &Item) -> Order {
         self.key.cmp(item.key.as_slice()).then(self.id.cmp(&item.id))
     }
@@ -70,51 +88,102 @@ pub(super) struct Node {
     count: AtomicU32,
     /// Of a leaf that was the last one: how often another thread wrote it.
     pub(super) turns: Turns,
-    /// The first word of each key's [`Prefix`], which decides most comparisons.
+    /// How many words the keys of all items start with together, as far as the node knows.
+    shared: AtomicU32,
+    /// These words. Keys often start alike in a whole node, and most of all those that are texts.
+    common: [AtomicU64; COMMON],
+    /// The first word of each key behind those, which decides most comparisons.
     prefixes: [AtomicU64; ITEMS],
-    /// The second word, which decides nearly all others: keys of several columns often start alike
-    /// in a whole leaf, and an item is a separate cache line.
+    /// The second word, which decides nearly all others: an item is a separate cache line.
     seconds: [AtomicU64; ITEMS],
     items: [AtomicPtr<Item>; ITEMS],
     /// One more child than there are items; empty in a leaf.
     children: Box<[AtomicPtr<Node>]>,
 }
 
-/// The start of a key as two numbers, which compare as the keys do as far as they reach.
+/// Two words of a key one after the other, which compare as keys do whose words before are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Prefix {
     first: u64,
     second: u64,
 }
 
-/// Returns the start of a key as numbers: of two keys, the smaller never has the larger ones.
+/// Returns the first two words of a key.
+pub(super) fn prefix(key: &[u8]) -> Prefix {
+    start(key, 0)
+}
+
+/// Returns the two words of a key behind its first `shared` ones.
+fn start(key: &[u8], shared: usize) -> Prefix {
+    let mut words = Words::of(key);
+    for _ in 0..shared {
+        words.take();
+    }
+    words.take_two()
+}
+
+/// A key as numbers of eight bytes, filled with zeros at the end: of two keys, the smaller never has
+/// the larger words.
 ///
 /// Nearly all keys start with the byte 0 or 1, which distinguishes NULL from a value. It takes two
 /// bits here, so the first word includes the next eight bytes except for two bits: a whole `bigint`
-/// or `datetime`, whose last byte differs between neighbours. The second word begins with these two
-/// bits. Keys of two or three numbers end within it.
-pub(super) fn prefix(key: &[u8]) -> Prefix {
-    const OTHER: u64 = 2;
-    let (class, rest) = match key {
-        [] => (0, key),
-        [first @ (0 | 1), rest @ ..] => (u64::from(*first), rest),
-        [..] => (OTHER, key),
-    };
-    let (start, rest) = word(rest);
-    let (next, _) = word(rest);
-    Prefix { first: class << 62 | start >> 2, second: start << 62 | next >> 2 }
+/// or `datetime`, whose last byte differs between neighbours. The next word begins with these two
+/// bits.
+struct Words<'a> {
+    key: &'a [u8],
+    /// Where the next word's bytes begin.
+    at: usize,
+    /// Its first two bits.
+    carry: u64,
 }
 
-/// Returns the first eight bytes as a number, filled with zeros, and the bytes after them.
-fn word(bytes: &[u8]) -> (u64, &[u8]) {
-    match bytes.split_first_chunk::<8>() {
-        Some((start, rest)) => (u64::from_be_bytes(*start), rest),
-        None => {
-            let mut start = [0; 8];
-            start[..bytes.len()].copy_from_slice(bytes);
-            (u64::from_be_bytes(start), &[])
-        }
+impl<'a> Words<'a> {
+    fn of(key: &'a [u8]) -> Self {
+        const OTHER: u64 = 2;
+        let (carry, at) = match key.first() {
+            None => (0, 0),
+            Some(first @ (0 | 1)) => (u64::from(*first), 1),
+            Some(_) => (OTHER, 0),
+        };
+        Self { key, at, carry }
     }
+
+    /// Returns whether the words that follow are zeros.
+    #[inline]
+    fn is_at_end(&self) -> bool {
+        self.at >= self.key.len() && self.carry & 3 == 0
+    }
+
+    #[inline]
+    fn take(&mut self) -> u64 {
+        let bytes = word_at(self.key, self.at);
+        let word = self.carry << 62 | bytes >> 2;
+        self.carry = bytes;
+        self.at += 8;
+        word
+    }
+
+    #[inline]
+    fn take_two(&mut self) -> Prefix {
+        Prefix { first: self.take(), second: self.take() }
+    }
+}
+
+/// Returns the eight bytes at a position as a number, with zeros for what is behind the end.
+#[inline]
+fn word_at(key: &[u8], at: usize) -> u64 {
+    let rest = key.get(at..).unwrap_or_default();
+    if let Some(bytes) = rest.first_chunk::<8>() {
+        return u64::from_be_bytes(*bytes);
+    }
+    if rest.is_empty() {
+        return 0;
+    }
+    // The last bytes of a key are read with those before them, where there are any: no copy.
+    if let Some(bytes) = key.last_chunk::<8>() {
+        return u64::from_be_bytes(*bytes) << (8 * (8 - rest.len()));
+    }
+    rest.iter().enumerate().fold(0, |word, (at, byte)| word | u64::from(*byte) << (56 - 8 * at))
 }
 
 impl Node {
@@ -123,6 +192,8 @@ impl Node {
             latch: VersionLatch::new(),
             count: AtomicU32::new(0),
             turns: Turns::default(),
+            shared: AtomicU32::new(0),
+            common: std::array::from_fn(|_| AtomicU64::new(0)),
             prefixes: std::array::from_fn(|_| AtomicU64::new(0)),
             seconds: std::array::from_fn(|_| AtomicU64::new(0)),
             items: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
@@ -141,7 +212,9 @@ impl Node {
     /// Makes a root above the two halves of a split.
     pub(super) fn root(left: *mut Self, separator: *mut Item, right: *mut Self) -> Self {
         let root = Self::inner();
-        root.set_item(0, separator);
+        // SAFETY: the separator of the two halves, which nobody else has yet.
+        let key = unsafe { &*separator }.key.as_slice();
+        root.put_item(0, prefix(key), separator);
         root.children[0].store(left, Ordering::Release);
         root.children[1].store(right, Ordering::Release);
         root.set_count(1);
@@ -157,6 +230,7 @@ impl Node {
             count += 1;
         }
         leaf.set_count(count);
+        leaf.share_words();
         leaf
     }
 
@@ -169,12 +243,14 @@ impl Node {
                 let left = node.children[count - 1].load(Ordering::Relaxed);
                 // SAFETY: put there just now, and owned by this node.
                 let separator = unsafe { &*left }.largest().copy();
-                node.set_item(count - 1, Box::into_raw(booked(|| Box::new(separator))));
+                let start = prefix(&separator.key);
+                node.put_item(count - 1, start, Box::into_raw(booked(|| Box::new(separator))));
             }
             node.children[count].store(Box::into_raw(child), Ordering::Release);
             count += 1;
         }
         node.set_count(count - 1);
+        node.share_words();
         node
     }
 
@@ -208,7 +284,7 @@ impl Node {
 
     /// Returns the item at a position.
     pub(super) fn item(&self, position: usize) -> Result<&Item, Torn> {
-        // Acquire: pairs with the Release in `set_item`.
+        // Acquire: pairs with the Release in `put_item`.
         let item = self.items.get(position).ok_or(Torn)?.load(Ordering::Acquire);
         // SAFETY: items are immutable, freed through `epoch` only, and callers are pinned.
         unsafe { item.as_ref() }.ok_or(Torn)
@@ -221,12 +297,6 @@ impl Node {
         unsafe { child.as_ref() }.ok_or(Torn)
     }
 
-    fn set_item(&self, position: usize, item: *mut Item) {
-        // SAFETY: the writer's own item, or one it moves within nodes that it has latched.
-        let key = unsafe { &*item }.key.as_slice();
-        self.put_item(position, prefix(key), item);
-    }
-
     fn put_item(&self, position: usize, prefix: Prefix, item: *mut Item) {
         self.prefixes[position].store(prefix.first, Ordering::Relaxed);
         self.seconds[position].store(prefix.second, Ordering::Relaxed);
@@ -234,8 +304,8 @@ impl Node {
         self.items[position].store(item, Ordering::Release);
     }
 
-    /// Copies an item within latched nodes, with its prefix: its key is not read, since that is in
-    /// another cache line.
+    /// Copies an item within latched nodes that share the same words, with its words behind those:
+    /// its key is not read, since that is in another cache line.
     fn copy_item(&self, position: usize, source: &Self, from: usize) {
         let prefix = Prefix {
             first: source.prefixes[from].load(Ordering::Relaxed),
@@ -245,38 +315,45 @@ impl Node {
     }
 
     /// Returns how many items are smaller than `probe`, or not larger with [`Stop::Behind`].
-    pub(super) fn seek(&self, probe: Probe<'_>, stop: Stop) -> Result<usize, Torn> {
-        self.seek_within(probe, stop, (0, self.count()))
+    pub(super) fn seek(&self, probe: &Probe<'_>, stop: Stop) -> Result<usize, Torn> {
+        let count = self.count();
+        match self.words_behind_common(probe) {
+            Ok(wanted) => self.seek_within((probe, wanted), stop, (0, count)),
+            Err(Order::Less) => Ok(0),
+            Err(_) => Ok(count),
+        }
     }
 
     /// As [`Node::seek`], for a writer: looks at the last item first, since new keys often rise, and
     /// then at the first, since old ones often leave in their order.
-    pub(super) fn seek_from_ends(&self, probe: Probe<'_>, stop: Stop) -> Result<usize, Torn> {
-        let wanted = prefix(probe.key);
+    pub(super) fn seek_from_ends(&self, probe: &Probe<'_>, stop: Stop) -> Result<usize, Torn> {
         let count = self.count();
         if count < 2 {
             return self.seek(probe, stop);
         }
+        let wanted = match self.words_behind_common(probe) {
+            Ok(wanted) => wanted,
+            Err(order) => return Ok(if order == Order::Less { 0 } else { count }),
+        };
         if self.is_before(count - 1, (probe, wanted), stop)? {
             return Ok(count);
         }
         if !self.is_before(0, (probe, wanted), stop)? {
             return Ok(0);
         }
-        self.seek_within(probe, stop, (1, count - 1))
+        self.seek_within((probe, wanted), stop, (1, count - 1))
     }
 
     /// Finds the place of `probe` between two positions.
     fn seek_within(
         &self,
-        probe: Probe<'_>,
+        probe: (&Probe<'_>, Prefix),
         stop: Stop,
         (mut low, mut high): (usize, usize),
     ) -> Result<usize, Torn> {
-        let wanted = prefix(probe.key);
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.is_before(middle, (probe, wanted), stop)? {
+            if self.is_before(middle, probe, stop)? {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -285,13 +362,106 @@ impl Node {
         Ok(low)
     }
 
+    /// Returns the two words of a key behind those that all keys of the node share; or how the key
+    /// compares with all of them, if it does not share these.
+    #[inline]
+    fn words_behind_common(&self, probe: &Probe<'_>) -> Result<Prefix, Order> {
+        let shared = self.shared();
+        for (own, common) in probe.words.iter().zip(&self.common).take(shared) {
+            match own.cmp(&common.load(Ordering::Relaxed)) {
+                Order::Equal => {}
+                order => return Err(order),
+            }
+        }
+        Ok(Prefix { first: probe.words[shared], second: probe.words[shared + 1] })
+    }
+
+    /// Returns how many words all keys share; for an optimistic reader, never more than there are.
+    fn shared(&self) -> usize {
+        let shared = self.shared.load(Ordering::Relaxed);
+        usize::try_from(shared).unwrap_or(COMMON).min(COMMON)
+    }
+
+    fn set_shared(&self, shared: usize) {
+        self.shared.store(u32::try_from(shared).expect("at most COMMON"), Ordering::Relaxed);
+    }
+
+    /// Keeps once what all keys of the latched node start with.
+    fn share_words(&self) {
+        let count = self.count();
+        let mut shared = self.shared();
+        let first = |word: &AtomicU64| word.load(Ordering::Relaxed);
+        // The keys are in order: what the first and the last start with, all do.
+        if count < 2
+            || shared == COMMON
+            || first(&self.prefixes[0]) != first(&self.prefixes[count - 1])
+        {
+            return;
+        }
+        let mut least = Words::of(self.key(0));
+        let mut largest = Words::of(self.key(count - 1));
+        for known in 0..COMMON {
+            let word = least.take();
+            if word != largest.take() {
+                break;
+            }
+            self.common[known].store(word, Ordering::Relaxed);
+            shared = known + 1;
+        }
+        self.start_behind(shared);
+    }
+
+    /// Returns the two words of a new key of the latched node. If it lacks words that the node's keys
+    /// share, they share fewer from now on.
+    fn admit(&self, key: &[u8]) -> Prefix {
+        let mut words = Words::of(key);
+        for (known, common) in self.common[..self.shared()].iter().enumerate() {
+            if words.take() != common.load(Ordering::Relaxed) && !is_mutant(Mutant::SharedWordsKept)
+            {
+                self.start_behind(known);
+                return start(key, known);
+            }
+        }
+        words.take_two()
+    }
+
+    /// Sets how many words the keys share, and each key's two words behind those.
+    fn start_behind(&self, shared: usize) {
+        self.set_shared(shared);
+        for position in 0..self.count() {
+            let Prefix { first, second } = start(self.key(position), shared);
+            self.prefixes[position].store(first, Ordering::Relaxed);
+            self.seconds[position].store(second, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the key of an item of a latched node.
+    fn key(&self, position: usize) -> &[u8] {
+        self.item(position)
+            .unwrap_or_else(|Torn| unreachable!("the node is latched"))
+            .key
+            .as_slice()
+    }
+
+    /// Returns how the words of an item with the probe's key are kept here; `None` if none can have
+    /// the key.
+    pub(super) fn start_of(&self, probe: &Probe<'_>) -> Option<Prefix> {
+        self.words_behind_common(probe).ok()
+    }
+
+    /// Returns whether the key at a position has these words. Reads no item.
+    pub(super) fn starts_at(&self, position: usize, start: Prefix) -> bool {
+        self.prefixes[position].load(Ordering::Relaxed) == start.first
+            && self.seconds[position].load(Ordering::Relaxed) == start.second
+    }
+
     /// Returns whether the item at a position is smaller than `probe`, or not larger with
     /// [`Stop::Behind`].
     #[inline]
     fn is_before(
         &self,
         position: usize,
-        (probe, wanted): (Probe<'_>, Prefix),
+        (probe, wanted): (&Probe<'_>, Prefix),
         stop: Stop,
     ) -> Result<bool, Torn> {
         let order = match wanted.first.cmp(&self.prefixes[position].load(Ordering::Relaxed)) {
@@ -312,10 +482,13 @@ impl Node {
     /// Inserts an item, and in an inner node the child behind it. The node is latched and not full.
     pub(super) fn insert(&self, position: usize, item: *mut Item, right: *mut Self) {
         let count = self.count();
+        // SAFETY: the writer's own item, which is in no node yet.
+        let key = unsafe { &*item }.key.as_slice();
+        let prefix = self.admit(key);
         for at in (position..count).rev() {
             self.copy_item(at + 1, self, at);
         }
-        self.set_item(position, item);
+        self.put_item(position, prefix, item);
         if !self.is_leaf() {
             for at in (position + 1..=count).rev() {
                 let child = self.children[at].load(Ordering::Relaxed);
@@ -324,6 +497,10 @@ impl Node {
             self.children[position + 1].store(right, Ordering::Release);
         }
         self.set_count(count + 1);
+        // A root and the last leaf are not split for long: some looks in between, each at two words.
+        if (count + 1).is_power_of_two() {
+            self.share_words();
+        }
     }
 
     /// Takes an item out of a latched leaf.
@@ -361,6 +538,10 @@ impl Node {
         let middle = count / 2;
         let right = if self.is_leaf() { Self::leaf() } else { Self::inner() };
         let separator = self.items[middle - 1].load(Ordering::Relaxed);
+        right.set_shared(self.shared());
+        for (own, other) in right.common.iter().zip(&self.common) {
+            own.store(other.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
         for at in middle..count {
             right.copy_item(at - middle, self, at);
         }
@@ -370,6 +551,8 @@ impl Node {
             let separator = unsafe { &*separator };
             let separator = Box::into_raw(booked(|| Box::new(separator.copy())));
             self.set_count(middle);
+            self.share_words();
+            right.share_words();
             return (separator, Box::into_raw(booked(|| Box::new(right))));
         }
         for at in middle..=count {
@@ -378,6 +561,8 @@ impl Node {
         }
         // An inner node gives its separator to the parent.
         self.set_count(middle - 1);
+        self.share_words();
+        right.share_words();
         (separator, Box::into_raw(booked(|| Box::new(right))))
     }
 
@@ -399,10 +584,10 @@ impl Node {
 
 #[cfg(test)]
 mod tests {
-    use super::prefix;
+    use super::{COMMON, Words, prefix, start};
 
-    #[test]
-    fn starts_order_as_keys_and_tell_neighbours_apart() {
+    /// Keys in order: many that start alike, of all lengths around a word's.
+    fn keys() -> Vec<Vec<u8>> {
         let bytes = [0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF];
         let mut keys: Vec<Vec<u8>> = vec![Vec::new()];
         for first in bytes {
@@ -413,9 +598,18 @@ mod tests {
                     keys.push([&[first], rest, &[last]].concat());
                 }
             }
+            for length in 0..8 * COMMON + 12 {
+                keys.push([&[first], &vec![0x61; length][..], &[0x62]].concat());
+                keys.push([&[first], &vec![0x61; length][..]].concat());
+            }
         }
         keys.sort();
-        for pair in keys.windows(2) {
+        keys
+    }
+
+    #[test]
+    fn starts_order_as_keys_and_tell_neighbours_apart() {
+        for pair in keys().windows(2) {
             assert!(prefix(&pair[0]) <= prefix(&pair[1]), "{pair:?}");
         }
         let bigint = |n: u64| prefix(&[&[1], &n.to_be_bytes()[..]].concat());
@@ -425,5 +619,38 @@ mod tests {
             prefix(&[&[1], &n.to_be_bytes()[..], &[1], &m.to_be_bytes()[..]].concat())
         };
         assert!(pair(7, 1) < pair(7, 2) && pair(7, 2) < pair(8, 1));
+    }
+
+    /// All words of a key, compared one after the other, never order two keys the wrong way, and
+    /// tell two keys apart unless one is the other with zeros behind it.
+    #[test]
+    fn words_order_as_keys() {
+        let words = |key: &[u8]| -> Vec<u64> {
+            let mut words = Words::of(key);
+            (0..=key.len() / 8 + 2).map(|_| words.take()).collect()
+        };
+        for pair in keys().windows(2) {
+            let (a, b) = (&pair[0], &pair[1]);
+            let longest = |key: &[u8]| {
+                let mut key = words(key);
+                key.resize(30, 0);
+                key
+            };
+            assert!(longest(a) <= longest(b), "{pair:?}");
+            let is_filled_up = b.starts_with(a) && b[a.len()..].iter().all(|byte| *byte == 0);
+            assert_eq!(longest(a) == longest(b), a == b || is_filled_up, "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn start_behind_some_words_is_the_next_two() {
+        for key in keys() {
+            let mut words = Words::of(&key);
+            let all: Vec<u64> = (0..COMMON + 2).map(|_| words.take()).collect();
+            for shared in 0..=COMMON {
+                let own = start(&key, shared);
+                assert_eq!([own.first, own.second], all[shared..shared + 2], "{key:?} {shared}");
+            }
+        }
     }
 }

@@ -77,6 +77,34 @@ fn key(n: u64) -> Vec<u8> {
     key
 }
 
+/// The keys of a test: `count` of them, by number.
+#[derive(Clone, Copy)]
+struct Keys {
+    count: u64,
+    key: fn(u64) -> Vec<u8>,
+}
+
+impl Keys {
+    fn random(self, random: &mut Random) -> Vec<u8> {
+        (self.key)(random.below(self.count))
+    }
+}
+
+/// A key like those of a cache: most have a long start in common, of which a few have less, and some
+/// are longer than what a node shares.
+fn alike(n: u64) -> Vec<u8> {
+    let start = match n % 59 {
+        0 => 0,
+        1 => 7,
+        2 => 15,
+        3 => 70,
+        4 => 90,
+        _ => 33,
+    };
+    [&[1], &[0x61; 90][..start], &key(n / 7), &[0x62; 12][..usize::try_from(n % 7).unwrap() * 2]]
+        .concat()
+}
+
 struct Random(u64);
 
 impl Random {
@@ -90,13 +118,16 @@ impl Random {
 fn index_agrees_with_an_ordered_map() {
     let heap = Heap::new();
     let heads: Vec<&RowHead> = (0..40).map(|_| heap.allocate()).collect();
-    for (seed, kind) in (0..40).flat_map(|seed| [(seed, IndexKind::Range), (seed, HASH)]) {
+    for (seed, kind) in (0..80).flat_map(|seed| [(seed, IndexKind::Range), (seed, HASH)]) {
         let index = index(kind, Uniqueness::NotUnique);
         let mut model: BTreeSet<(Vec<u8>, RowId)> = BTreeSet::new();
         let mut random = Random(seed);
-        let keys = if seed % 2 == 0 { 6 } else { 500 };
+        let keys = Keys {
+            count: if seed % 2 == 0 { 6 } else { 500 },
+            key: if seed % 4 < 2 { key } else { alike },
+        };
         for _ in 0..400 {
-            let key = key(random.below(keys));
+            let key = keys.random(&mut random);
             let head = heads[usize::try_from(random.below(40)).unwrap()];
             if random.below(5) < 3 {
                 add(&index, &key, head);
@@ -106,12 +137,16 @@ fn index_agrees_with_an_ordered_map() {
                 model.remove(&(key, head.id()));
             }
         }
-        for n in 0..keys {
+        for n in 0..keys.count {
+            let key = (keys.key)(n);
             let expected: BTreeSet<RowId> =
-                model.iter().filter(|(k, _)| *k == key(n)).map(|(_, id)| *id).collect();
-            assert_eq!(find(&index, &key(n)), expected, "seed {seed} key {n}");
+                model.iter().filter(|(k, _)| *k == key).map(|(_, id)| *id).collect();
+            assert_eq!(find(&index, &key), expected, "seed {seed} key {n}");
         }
         check_near(&index, &model, &mut random, keys);
+        if kind == IndexKind::Range {
+            check_under(&index, &model, &mut random, keys);
+        }
         if kind == IndexKind::Range {
             check_walks(&index, &model, &mut random, keys);
         }
@@ -119,16 +154,18 @@ fn index_agrees_with_an_ordered_map() {
 }
 
 /// Looks up keys close to each other, and now and then one far away, with one finger.
-fn check_near(index: &Index, model: &BTreeSet<(Vec<u8>, RowId)>, random: &mut Random, keys: u64) {
+fn check_near(index: &Index, model: &BTreeSet<(Vec<u8>, RowId)>, random: &mut Random, keys: Keys) {
     let guard = pin();
     let mut finger = Finger::default();
     let mut n = 0;
     for _ in 0..200 {
-        n = if random.below(8) == 0 { random.below(keys) } else { (n + random.below(3)) % keys };
+        let count = keys.count;
+        n = if random.below(8) == 0 { random.below(count) } else { (n + random.below(3)) % count };
+        let key = (keys.key)(n);
         let expected: BTreeSet<RowId> =
-            model.iter().filter(|(k, _)| *k == key(n)).map(|(_, id)| *id).collect();
+            model.iter().filter(|(k, _)| *k == key).map(|(_, id)| *id).collect();
         let mut found = BTreeSet::new();
-        index.find_near(&key(n), &guard, &mut finger, |head| {
+        index.find_near(&key, &guard, &mut finger, |head| {
             found.insert(head.id());
             ControlFlow::Continue(())
         });
@@ -136,9 +173,9 @@ fn check_near(index: &Index, model: &BTreeSet<(Vec<u8>, RowId)>, random: &mut Ra
     }
 }
 
-fn check_walks(index: &Index, model: &BTreeSet<(Vec<u8>, RowId)>, random: &mut Random, keys: u64) {
+fn check_walks(index: &Index, model: &BTreeSet<(Vec<u8>, RowId)>, random: &mut Random, keys: Keys) {
     for _ in 0..30 {
-        let (low, high) = (key(random.below(keys)), key(random.below(keys)));
+        let (low, high) = (keys.random(random), keys.random(random));
         let mut bound = |key| match random.below(3) {
             0 => Bound::Included(key),
             1 => Bound::Excluded(key),
@@ -182,14 +219,17 @@ fn parts_agree_with_one_ordered_map() {
         let index = index(IndexKind::Range, Uniqueness::NotUnique);
         let mut parts: BTreeMap<u8, BTreeSet<(Vec<u8>, RowId)>> = BTreeMap::new();
         let mut random = Random(seed);
-        let keys = if seed % 2 == 0 { 6 } else { 500 };
+        let keys = Keys {
+            count: if seed % 2 == 0 { 6 } else { 500 },
+            key: if seed % 4 < 2 { key } else { alike },
+        };
         let numbers: &[u8] = if seed % 3 == 0 { &[0, 1] } else { &[0, 1, 2, 9, 255] };
         for _ in 0..400 {
-            let n = random.below(keys);
+            let n = random.below(keys.count);
             // Some seeds give each part its own keys, some mix them.
             let place = if seed % 5 == 0 { n } else { random.below(5) };
             let part = numbers[usize::try_from(place).unwrap() % numbers.len()];
-            let (key, head) = (key(n), heads[usize::try_from(random.below(40)).unwrap()]);
+            let (key, head) = ((keys.key)(n), heads[usize::try_from(random.below(40)).unwrap()]);
             let model = parts.entry(part).or_default();
             if random.below(5) < 3 {
                 add_to(&index, &key, head, part);
@@ -224,11 +264,15 @@ fn long_walk_reads_no_leaf_twice() {
 }
 
 /// Walks the entries of one key prefix from one stop to the next.
-fn check_under(index: &Index, model: &BTreeSet<(Vec<u8>, RowId)>, random: &mut Random, keys: u64) {
+fn check_under(index: &Index, model: &BTreeSet<(Vec<u8>, RowId)>, random: &mut Random, keys: Keys) {
     let guard = pin();
     for _ in 0..30 {
-        let whole = key(random.below(keys));
-        let prefix = &whole[..usize::try_from(random.below(3)).unwrap().min(whole.len())];
+        let whole = keys.random(random);
+        let length = match random.below(2) {
+            0 => random.below(3),
+            _ => random.below(whole.len() as u64 + 1),
+        };
+        let prefix = &whole[..usize::try_from(length).unwrap().min(whole.len())];
         let expected: Vec<_> =
             model.iter().filter(|(key, _)| key.starts_with(prefix)).cloned().collect();
         let (mut found, mut from, mut finger) = (Vec::new(), None, Finger::default());
@@ -363,6 +407,7 @@ fn built_index_agrees_with_one_that_grew() {
             (Index::new(spec(kind, Uniqueness::NotUnique)), index(kind, Uniqueness::NotUnique));
         let heap = Heap::new();
         let mut random = Random(seed);
+        let key = if seed % 2 == 0 { key } else { alike };
         let keys: Vec<Vec<u8>> = (0..seed * 3).map(|_| key(random.below(100))).collect();
         let guard = pin();
         let mut builder = built.builder(keys.len());

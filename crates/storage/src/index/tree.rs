@@ -58,7 +58,7 @@ pub(crate) struct Finger<'g>(Option<Place<'g>>);
 
 impl<'g> Finger<'g> {
     /// Returns the leaf if the probe belongs to it and it has not changed.
-    fn take(&mut self, probe: Probe<'_>) -> Option<Place<'g>> {
+    fn take(&mut self, probe: &Probe<'_>) -> Option<Place<'g>> {
         let place = self.0.take()?;
         let is_above = place.lower.is_none_or(|lower| is_before(lower, probe));
         let is_below =
@@ -95,6 +95,23 @@ enum Target<'a> {
     /// As `To` with [`Stop::At`], for a writer: keys are added and removed at the ends more often
     /// than they are looked up there.
     Write(Probe<'a>),
+}
+
+/// The keys that a look-up is for.
+#[derive(Clone, Copy)]
+enum Wanted<'a> {
+    Key(&'a [u8]),
+    /// Those that start with this.
+    Under(&'a [u8]),
+}
+
+impl Wanted<'_> {
+    fn has(self, key: &[u8]) -> bool {
+        match self {
+            Self::Key(whole) => key == whole,
+            Self::Under(prefix) => key.starts_with(prefix),
+        }
+    }
 }
 
 /// A range index: a B+ tree over (key, row).
@@ -139,14 +156,14 @@ impl RangeIndex {
         check: impl FnMut(&RowHead) -> Result<(), E>,
         publish: impl FnOnce(),
     ) -> Result<(), E> {
-        let probe = Probe { key, id: rank(head) };
+        let probe = Probe::new(key, rank(head));
         let home = match uniqueness {
             Uniqueness::NotUnique => None,
             Uniqueness::Unique => {
                 let home = self.latch_home(key, guard);
-                self.check_others(&home.place, probe, check, guard)?;
-                if home.place.upper.is_none_or(|upper| !is_before(upper, probe)) {
-                    put(home.place.leaf, probe, head);
+                self.check_others(&home.place, &probe, check, guard)?;
+                if home.place.upper.is_none_or(|upper| !is_before(upper, &probe)) {
+                    put(home.place.leaf, &probe, head);
                     publish();
                     return Ok(());
                 }
@@ -154,8 +171,8 @@ impl RangeIndex {
             }
         };
         // Not the home leaf, which a descent would wait for: `spill` keeps their fence.
-        let (place, latch) = self.latch_with_room(probe, guard);
-        put(place.leaf, probe, head);
+        let (place, latch) = self.latch_with_room(&probe, guard);
+        put(place.leaf, &probe, head);
         if place.upper.is_none() {
             place.leaf.turns.note();
         }
@@ -168,15 +185,15 @@ impl RangeIndex {
     /// Latches the home leaf of a key; if its rows spill into later leaves, no leaf is removed
     /// until the latch is dropped.
     fn latch_home<'g>(&'g self, key: &[u8], guard: &'g Guard) -> Home<'g> {
-        let first = Probe { key, id: -1 };
-        let (place, latch) = self.latch_with_room(first, guard);
+        let first = Probe::new(key, -1);
+        let (place, latch) = self.latch_with_room(&first, guard);
         if place.upper.is_none_or(|upper| *upper.key != *key) {
             return Home { place, _latch: latch, _spill: None };
         }
         drop(latch);
         self.spill.take(SpinClass::XtpIndex);
         let spill = Some(Spill(&self.spill));
-        let (place, latch) = self.latch_with_room(first, guard);
+        let (place, latch) = self.latch_with_room(&first, guard);
         Home { place, _latch: latch, _spill: spill }
     }
 
@@ -184,7 +201,7 @@ impl RangeIndex {
     fn check_others<E>(
         &self,
         home: &Place<'_>,
-        probe: Probe<'_>,
+        probe: &Probe<'_>,
         mut check: impl FnMut(&RowHead) -> Result<(), E>,
         guard: &Guard,
     ) -> Result<(), E> {
@@ -196,7 +213,7 @@ impl RangeIndex {
             // SAFETY: heads live as long as the table, which owns this index.
             check(unsafe { &*item.head })
         };
-        let from = home.leaf.seek(Probe { key, id: -1 }, Stop::At);
+        let from = home.leaf.seek(&Probe::new(key, -1), Stop::At);
         let from = from.unwrap_or_else(|Torn| unreachable!("the leaf is latched"));
         for position in from..home.leaf.count() {
             let Ok(item) = home.leaf.item(position) else { unreachable!("the leaf is latched") };
@@ -208,7 +225,7 @@ impl RangeIndex {
         // Rows with the key may spill into the leaves behind; no other thread can add one now.
         let Some(upper) = home.upper.filter(|upper| *upper.key == *key) else { return Ok(()) };
         let mut items = Vec::new();
-        let mut probe = Probe { key, id: upper.id };
+        let mut probe = Probe::new(key, upper.id);
         loop {
             self.batch(Target::To(probe, Stop::Behind), Order::Forward, guard, &mut items);
             if items.is_empty() {
@@ -232,11 +249,11 @@ impl RangeIndex {
         guard: &Guard,
         is_dead: impl FnOnce() -> bool,
     ) {
-        let probe = Probe { key, id: rank(head) };
-        let (place, latch) = self.latch(probe, guard);
-        let position = seek_latched(place.leaf, probe);
+        let probe = Probe::new(key, rank(head));
+        let (place, latch) = self.latch(&probe, guard);
+        let position = seek_latched(place.leaf, &probe);
         let is_there = position < place.leaf.count()
-            && place.leaf.item(position).is_ok_and(|item| is_at(item, probe));
+            && place.leaf.item(position).is_ok_and(|item| is_at(item, &probe));
         if !is_there || !is_dead() {
             return;
         }
@@ -247,7 +264,7 @@ impl RangeIndex {
         let is_empty = place.leaf.count() == 0;
         drop(latch);
         if is_empty {
-            self.remove_empty(probe, guard);
+            self.remove_empty(&probe, guard);
         }
     }
 
@@ -271,11 +288,11 @@ impl RangeIndex {
     ) where
         'a: 'g,
     {
-        let mut probe = Probe { key, id: -1 };
+        let mut probe = Probe::new(key, -1);
         let mut items = Items::new();
         loop {
             items.clear();
-            let found = self.find_in_leaf(probe, guard, finger, |own| own == key, &mut items);
+            let found = self.find_in_leaf(&probe, guard, finger, Wanted::Key(key), &mut items);
             let Ok(rest) = found else { continue };
             for item in &items {
                 // SAFETY: heads live as long as the table, which owns this index.
@@ -301,13 +318,12 @@ impl RangeIndex {
     where
         'a: 'g,
     {
-        let behind = |(key, id): (_, RowId)| Probe { key, id: position_of(id) };
-        let probe = from.map_or(Probe { key: prefix, id: -1 }, behind);
+        let (key, id) = from.map_or((prefix, -1), |(key, id)| (key, position_of(id)));
+        let probe = Probe::new(key, id);
         let mut items = Items::new();
         loop {
             items.clear();
-            let is_under = |own: &[u8]| own.starts_with(prefix);
-            let found = self.find_in_leaf(probe, guard, finger, is_under, &mut items);
+            let found = self.find_in_leaf(&probe, guard, finger, Wanted::Under(prefix), &mut items);
             let Ok(rest) = found else { continue };
             for item in &items {
                 // SAFETY: heads live as long as the table, which owns this index.
@@ -322,21 +338,31 @@ impl RangeIndex {
     /// if more may follow behind it.
     fn find_in_leaf<'g>(
         &'g self,
-        probe: Probe<'_>,
+        probe: &Probe<'_>,
         guard: &'g Guard,
         finger: &mut Finger<'g>,
-        is_wanted: impl Fn(&[u8]) -> bool,
+        wanted: Wanted<'_>,
         items: &mut Items<'g>,
     ) -> Result<Option<&'g Item>, Restart> {
         let place = match finger.take(probe) {
             Some(place) => place,
-            None => self.descend(Target::To(probe, Stop::Behind), guard)?,
+            None => self.descend(&Target::To(*probe, Stop::Behind), guard)?,
         };
         let count = place.leaf.count();
         let mut position = place.leaf.seek(probe, Stop::Behind)?;
+        let start = match wanted {
+            Wanted::Key(_) => place.leaf.start_of(probe),
+            Wanted::Under(_) => None,
+        };
         while position < count {
+            // The item behind the last one of a key, an entry more for each look-up, is not read.
+            if matches!(wanted, Wanted::Key(_))
+                && !start.is_some_and(|start| place.leaf.starts_at(position, start))
+            {
+                break;
+            }
             let item = place.leaf.item(position)?;
-            if !is_wanted(&item.key) {
+            if !wanted.has(&item.key) {
                 break;
             }
             items.push(item);
@@ -346,7 +372,7 @@ impl RangeIndex {
         if !place.leaf.latch.validate(place.version) && !is_mutant(Mutant::LeafUnchecked) {
             return Err(Restart);
         }
-        let rest = place.upper.filter(|upper| spills && is_wanted(&upper.key));
+        let rest = place.upper.filter(|upper| spills && wanted.has(&upper.key));
         finger.0 = Some(place);
         Ok(rest)
     }
@@ -381,8 +407,8 @@ impl RangeIndex {
         let mut target = target;
         loop {
             items.clear();
-            let Ok(place) = self.descend(target, guard) else { continue };
-            if fill(&place, target, order, items).is_err()
+            let Ok(place) = self.descend(&target, guard) else { continue };
+            if fill(&place, &target, order, items).is_err()
                 || !place.leaf.latch.validate(place.version)
             {
                 continue;
@@ -396,11 +422,11 @@ impl RangeIndex {
                 Order::Backward => (place.lower, Stop::At),
             };
             let Some(fence) = fence else { return };
-            target = Target::To(Probe { key: &fence.key, id: fence.id }, stop);
+            target = Target::To(Probe::new(&fence.key, fence.id), stop);
         }
     }
 
-    fn descend<'g>(&'g self, target: Target<'_>, _guard: &'g Guard) -> Result<Place<'g>, Restart> {
+    fn descend<'g>(&'g self, target: &Target<'_>, _guard: &'g Guard) -> Result<Place<'g>, Restart> {
         let root = self.root.load(Ordering::Acquire);
         // SAFETY: nodes are freed through `epoch` only, and the caller is pinned.
         let mut node = unsafe { &*root };
@@ -414,7 +440,7 @@ impl RangeIndex {
             let position = match target {
                 Target::First => 0,
                 Target::Last => count,
-                Target::To(probe, stop) => node.seek(probe, stop)?,
+                Target::To(probe, stop) => node.seek(probe, *stop)?,
                 Target::Write(probe) => node.seek_from_ends(probe, Stop::At)?,
             };
             let child = node.child(position)?;
@@ -438,37 +464,49 @@ impl RangeIndex {
     }
 
     /// Latches the leaf where `probe` belongs.
-    fn latch<'g>(&'g self, probe: Probe<'_>, guard: &'g Guard) -> (Place<'g>, VersionGuard<'g>) {
+    fn latch<'g>(&'g self, probe: &Probe<'_>, guard: &'g Guard) -> (Place<'g>, VersionGuard<'g>) {
+        let target = Target::Write(*probe);
         loop {
-            let Ok(place) = self.descend(Target::Write(probe), guard) else { continue };
-            if let Ok(latch) = place.leaf.latch.upgrade(place.version)
-                && place.parent.is_none_or(|(parent, version)| parent.latch.validate(version))
-                && (place.parent.is_some() || self.is_root(place.leaf))
-            {
+            let Ok(place) = self.descend(&target, guard) else { continue };
+            if let Some(latch) = self.latch_place(&place) {
                 return (place, latch);
             }
         }
     }
 
-    /// Splits nodes on the way to make room, and latches the leaf where `probe` belongs.
+    /// Latches the leaf where `probe` belongs, after nodes on the way were split if it was full.
     fn latch_with_room<'g>(
         &'g self,
-        probe: Probe<'_>,
+        probe: &Probe<'_>,
         guard: &'g Guard,
     ) -> (Place<'g>, VersionGuard<'g>) {
+        let target = Target::Write(*probe);
         loop {
-            if self.split_full(probe, guard).is_err() {
+            let Ok(place) = self.descend(&target, guard) else { continue };
+            if place.leaf.is_full() {
+                // Whether it has split a node or met a writer: the descent starts again.
+                let _ = self.split_full(probe, guard);
                 continue;
             }
-            let (place, latch) = self.latch(probe, guard);
-            if !place.leaf.is_full() {
+            // With its latch the leaf is as it was read: it has room.
+            if let Some(latch) = self.latch_place(&place) {
                 return (place, latch);
             }
         }
+    }
+
+    /// Latches the leaf that a descent has found, unless it or its place has changed.
+    fn latch_place<'g>(&self, place: &Place<'g>) -> Option<VersionGuard<'g>> {
+        let latch = place.leaf.latch.upgrade(place.version).ok()?;
+        let is_there = match place.parent {
+            Some((parent, version)) => parent.latch.validate(version),
+            None => self.is_root(place.leaf),
+        };
+        is_there.then_some(latch)
     }
 
     /// Splits the first full node on the way to `probe`, if any; the descent must then start again.
-    fn split_full(&self, probe: Probe<'_>, _guard: &Guard) -> Result<(), Restart> {
+    fn split_full(&self, probe: &Probe<'_>, _guard: &Guard) -> Result<(), Restart> {
         let root = self.root.load(Ordering::Acquire);
         // SAFETY: nodes are freed through `epoch` only, and the caller is pinned.
         let mut node = unsafe { &*root };
@@ -529,7 +567,7 @@ impl RangeIndex {
         let (separator, right) = node.split();
         // SAFETY: an item that the node has just moved to its parent.
         let item = unsafe { &*separator };
-        let position = seek_latched(parent, Probe { key: &item.key, id: item.id });
+        let position = seek_latched(parent, &Probe::new(&item.key, item.id));
         parent.insert(position, separator, right);
         Ok(())
     }
@@ -559,7 +597,7 @@ impl RangeIndex {
 
     /// Takes the empty leaf at `probe`, and the inner nodes that lead only to it, out of the tree.
     /// If other threads keep changing these nodes, the leaf stays until it is emptied again.
-    fn remove_empty(&self, probe: Probe<'_>, guard: &Guard) {
+    fn remove_empty(&self, probe: &Probe<'_>, guard: &Guard) {
         const TRIES: u32 = 3;
         if !self.spill.try_take() {
             return;
@@ -572,7 +610,7 @@ impl RangeIndex {
         }
     }
 
-    fn try_remove_empty(&self, probe: Probe<'_>, guard: &Guard) -> Result<(), Restart> {
+    fn try_remove_empty(&self, probe: &Probe<'_>, guard: &Guard) -> Result<(), Restart> {
         let root = self.root.load(Ordering::Acquire);
         // SAFETY: nodes are freed through `epoch` only, and the caller is pinned.
         let mut node = unsafe { &*root };
@@ -635,7 +673,7 @@ impl RangeIndex {
             sums.buckets += 1;
             sums.entries += u64::try_from(items.len()).unwrap_or(0);
             let (key, id) = (last.key.clone(), last.id);
-            let probe = Probe { key: &key, id };
+            let probe = Probe::new(&key, id);
             self.batch(Target::To(probe, Stop::Behind), Order::Forward, guard, &mut items);
         }
         sums.chain_max = sums.entries.min(1);
@@ -643,20 +681,20 @@ impl RangeIndex {
     }
 }
 
-fn is_before(item: &Item, probe: Probe<'_>) -> bool {
+fn is_before(item: &Item, probe: &Probe<'_>) -> bool {
     (item.key.as_slice(), item.id) < (probe.key, probe.id)
 }
 
-fn is_at(item: &Item, probe: Probe<'_>) -> bool {
+fn is_at(item: &Item, probe: &Probe<'_>) -> bool {
     (item.key.as_slice(), item.id) == (probe.key, probe.id)
 }
 
-fn seek_latched(node: &Node, probe: Probe<'_>) -> usize {
+fn seek_latched(node: &Node, probe: &Probe<'_>) -> usize {
     node.seek_from_ends(probe, Stop::At).unwrap_or_else(|Torn| unreachable!("the node is latched"))
 }
 
 /// Puts an entry into a latched leaf with room, unless it exists.
-fn put(leaf: &Node, probe: Probe<'_>, head: &RowHead) {
+fn put(leaf: &Node, probe: &Probe<'_>, head: &RowHead) {
     let position = seek_latched(leaf, probe);
     let is_there =
         position < leaf.count() && leaf.item(position).is_ok_and(|item| is_at(item, probe));
@@ -676,12 +714,12 @@ fn start<'a>(
     if let Some((key, id)) = after {
         let id = position_of(id);
         return Some(match order {
-            Order::Forward => Target::To(Probe { key, id }, Stop::Behind),
+            Order::Forward => Target::To(Probe::new(key, id), Stop::Behind),
             // The position before a row id; before row 0 it is the one before all rows.
-            Order::Backward => Target::To(Probe { key, id: id - 1 }, Stop::At),
+            Order::Backward => Target::To(Probe::new(key, id - 1), Stop::At),
         });
     }
-    let before = |key| Target::To(Probe { key, id: -1 }, Stop::At);
+    let before = |key| Target::To(Probe::new(key, -1), Stop::At);
     match (order, bounds.lower, bounds.upper) {
         (Order::Forward, Bound::Unbounded, _) => Some(Target::First),
         (Order::Forward, Bound::Included(key), _) => Some(before(key)),
@@ -709,7 +747,7 @@ fn behind_prefix<'a>(prefix: &[u8], end: &'a mut Vec<u8>) -> Option<&'a [u8]> {
 /// target itself is included.
 fn fill<'g>(
     place: &Place<'g>,
-    target: Target<'_>,
+    target: &Target<'_>,
     order: Order,
     items: &mut Vec<&'g Item>,
 ) -> Result<(), Torn> {
@@ -720,7 +758,7 @@ fn fill<'g>(
             let from = match target {
                 Target::First => 0,
                 Target::Last => count,
-                Target::To(probe, stop) => leaf.seek(probe, stop)?,
+                Target::To(probe, stop) => leaf.seek(probe, *stop)?,
                 Target::Write(probe) => leaf.seek(probe, Stop::At)?,
             };
             for position in from..count {

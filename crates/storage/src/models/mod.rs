@@ -269,15 +269,23 @@ fn world(kind: IndexKind) -> Arc<World> {
 
 impl World {
     fn add(&self, key: u8, part: u8) -> &RowHead {
+        self.add_key(&[key], part)
+    }
+
+    fn add_key(&self, key: &[u8], part: u8) -> &RowHead {
         let head = self.heap.allocate();
-        let added = self.index.add::<()>((&[key], head), part, &pin(), |_| Ok(()), || {});
+        let added = self.index.add::<()>((key, head), part, &pin(), |_| Ok(()), || {});
         assert_eq!(added, Ok(()));
         head
     }
 
     fn has(&self, key: u8, head: &RowHead) -> bool {
+        self.has_key(&[key], head)
+    }
+
+    fn has_key(&self, key: &[u8], head: &RowHead) -> bool {
         let mut is_there = false;
-        self.index.find(&[key], &pin(), |other| {
+        self.index.find(key, &pin(), |other| {
             is_there |= std::ptr::eq(other, head);
             if is_there { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -341,6 +349,49 @@ fn reserved_hash_index_doubles_without_losing_sight_of_an_entry() {
 #[test]
 fn range_index_splits_without_losing_sight_of_an_entry() {
     prove(|| entries_stay(IndexKind::Range, 2, 0), Mutant::LeafUnchecked);
+}
+
+/// A node's keys share their first words until a key comes that lacks them, and share again when it
+/// is split: what stays is found meanwhile.
+fn shared_words_come_and_go() {
+    let world = world(IndexKind::Range);
+    let like = |bytes: usize, last: u8| [&[1], &vec![0x61; bytes][..], &[last]].concat();
+    let stays = [like(20, 1), like(20, 3), like(20, 5)];
+    let heads: Vec<usize> = stays
+        .iter()
+        .map(|key| std::ptr::from_ref(world.add_key(key, 0)).expose_provenance())
+        .collect();
+    let writer = {
+        let world = Arc::clone(&world);
+        spawn(move || {
+            let others = [like(8, 0xF0), like(20, 2), like(0, 0xF0), like(20, 4)];
+            let added: Vec<_> = others.iter().map(|key| (key, world.add_key(key, 0))).collect();
+            for (key, head) in &added {
+                assert!(world.has_key(key, head), "an entry is nowhere");
+            }
+            for (key, head) in &added[..3] {
+                world.index.remove((key, head), 0, &pin(), || true);
+            }
+        })
+    };
+    let look = || {
+        for (key, head) in stays.iter().zip(&heads) {
+            // SAFETY: exposed above, and the heap lives as long as the world.
+            let head = unsafe { &*std::ptr::with_exposed_provenance::<RowHead>(*head) };
+            assert!(world.has_key(key, head), "an entry is lost");
+        }
+    };
+    for _ in 0..3 {
+        look();
+    }
+    writer.join().unwrap();
+    look();
+}
+
+#[test]
+fn nodes_share_only_what_all_their_keys_start_with() {
+    prove(shared_words_come_and_go, Mutant::SharedWordsKept);
+    prove(shared_words_come_and_go, Mutant::LeafUnchecked);
 }
 
 /// Two threads add to two parts, which they make: all entries are found, by key and in

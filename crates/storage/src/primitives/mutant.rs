@@ -9,6 +9,8 @@ pub(crate) enum Mutant {
     ClearBeforeReady,
     /// A reader of the range index does not check the leaf's version.
     LeafUnchecked,
+    /// A node goes on sharing words that a new key does not start with.
+    SharedWordsKept,
     /// Merging the trees of a range index shows what is behind the end of a run that has more.
     RunsUncut,
     /// A thread that makes a tree of a range index may hide one that another has just made.
