@@ -66,6 +66,11 @@ impl<'a> Probe<'a> {
         Self { key, id, words }
     }
 
+    /// Returns the two words behind the first `shared` ones.
+    fn behind(&self, shared: usize) -> Prefix {
+        Prefix { first: self.words[shared], second: self.words[shared + 1] }
+    }
+
     fn compare(&self, item: &Item) -> Order {
         self.key.cmp(item.key.as_slice()).then(self.id.cmp(&item.id))
     }
@@ -349,8 +354,14 @@ impl Node {
         &self,
         probe: (&Probe<'_>, Prefix),
         stop: Stop,
-        (mut low, mut high): (usize, usize),
+        (low, high): (usize, usize),
     ) -> Result<usize, Torn> {
+        let first = probe.1.first;
+        let mut low = low + self.count_below(first, (low, high));
+        let mut high = high;
+        if low == high || self.prefixes[low].load(Ordering::Relaxed) != first {
+            return Ok(low);
+        }
         while low < high {
             let middle = low + (high - low) / 2;
             if self.is_before(middle, probe, stop)? {
@@ -360,6 +371,21 @@ impl Node {
             }
         }
         Ok(low)
+    }
+
+    /// Returns how many of the keys from one position to another have a smaller first word. Without
+    /// a branch for each comparison, whose result no CPU can foresee.
+    #[inline]
+    fn count_below(&self, first: u64, (from, to): (usize, usize)) -> usize {
+        // A power of two: no check of the position.
+        let is_below = |at: usize| self.prefixes[at % ITEMS].load(Ordering::Relaxed) < first;
+        let (mut at, mut left) = (from, to - from);
+        while left > 1 {
+            let half = left / 2;
+            at = std::hint::select_unpredictable(is_below(at + half - 1), at + half, at);
+            left -= half;
+        }
+        at - from + usize::from(left == 1 && is_below(at))
     }
 
     /// Returns the two words of a key behind those that all keys of the node share; or how the key
@@ -373,7 +399,7 @@ impl Node {
                 order => return Err(order),
             }
         }
-        Ok(Prefix { first: probe.words[shared], second: probe.words[shared + 1] })
+        Ok(probe.behind(shared))
     }
 
     /// Returns how many words all keys share; for an optimistic reader, never more than there are.
@@ -398,6 +424,11 @@ impl Node {
         {
             return;
         }
+        // Where the two words have the whole key, as they have a time's, more words say no more.
+        let longest = self.key(0).len().max(self.key(count - 1).len());
+        if longest <= 8 * (shared + 2) {
+            return;
+        }
         let mut least = Words::of(self.key(0));
         let mut largest = Words::of(self.key(count - 1));
         for known in 0..COMMON {
@@ -413,16 +444,14 @@ impl Node {
 
     /// Returns the two words of a new key of the latched node. If it lacks words that the node's keys
     /// share, they share fewer from now on.
-    fn admit(&self, key: &[u8]) -> Prefix {
-        let mut words = Words::of(key);
-        for (known, common) in self.common[..self.shared()].iter().enumerate() {
-            if words.take() != common.load(Ordering::Relaxed) && !is_mutant(Mutant::SharedWordsKept)
-            {
-                self.start_behind(known);
-                return start(key, known);
-            }
+    fn admit(&self, probe: &Probe<'_>) -> Prefix {
+        let own = self.common[..self.shared()].iter().zip(&probe.words);
+        let same = own.take_while(|(common, word)| common.load(Ordering::Relaxed) == **word);
+        let known = same.count();
+        if known < self.shared() && !is_mutant(Mutant::SharedWordsKept) {
+            self.start_behind(known);
         }
-        words.take_two()
+        probe.behind(self.shared())
     }
 
     /// Sets how many words the keys share, and each key's two words behind those.
@@ -479,12 +508,16 @@ impl Node {
         })
     }
 
-    /// Inserts an item, and in an inner node the child behind it. The node is latched and not full.
-    pub(super) fn insert(&self, position: usize, item: *mut Item, right: *mut Self) {
+    /// Inserts an item at the place of its probe, and in an inner node the child behind it. The node
+    /// is latched and not full.
+    pub(super) fn insert(
+        &self,
+        (position, probe): (usize, &Probe<'_>),
+        item: *mut Item,
+        right: *mut Self,
+    ) {
         let count = self.count();
-        // SAFETY: the writer's own item, which is in no node yet.
-        let key = unsafe { &*item }.key.as_slice();
-        let prefix = self.admit(key);
+        let prefix = self.admit(probe);
         for at in (position..count).rev() {
             self.copy_item(at + 1, self, at);
         }

@@ -567,8 +567,8 @@ impl RangeIndex {
         let (separator, right) = node.split();
         // SAFETY: an item that the node has just moved to its parent.
         let item = unsafe { &*separator };
-        let position = seek_latched(parent, &Probe::new(&item.key, item.id));
-        parent.insert(position, separator, right);
+        let probe = Probe::new(&item.key, item.id);
+        parent.insert((seek_latched(parent, &probe), &probe), separator, right);
         Ok(())
     }
 
@@ -700,7 +700,7 @@ fn put(leaf: &Node, probe: &Probe<'_>, head: &RowHead) {
         position < leaf.count() && leaf.item(position).is_ok_and(|item| is_at(item, probe));
     if !is_there {
         let item = Box::into_raw(booked(|| Box::new(Item::new(probe.key, head))));
-        leaf.insert(position, item, std::ptr::null_mut());
+        leaf.insert((position, probe), item, std::ptr::null_mut());
     }
 }
 
