@@ -107,8 +107,8 @@ fn rows_fill_the_limit_and_what_was_truncated_is_there_again_at_once() {
     watch.end(&server);
 }
 
-/// Row locks ask for memory: a statement that locks more rows than there is room for fails with 701 before the limit is
-/// passed.
+/// Row locks ask for memory: a statement that locks more rows than there is room for fails before the limit is passed, with
+/// 1204: "the Database Engine cannot obtain a LOCK resource at this time" (MSSQLSERVER_1204, LK_OUTOF).
 #[test]
 fn row_locks_stay_within_the_limit() {
     let (server, watch, mut client) = start();
@@ -117,7 +117,7 @@ fn row_locks_stay_within_the_limit() {
     let lock = "BEGIN TRANSACTION; DECLARE @n int = (SELECT COUNT(*) FROM n WITH (REPEATABLEREAD))";
     let mut readers: Vec<_> = (0..2).map(|_| Client::log_in(server.address)).collect();
     for reader in &mut readers {
-        assert_eq!(error_numbers(&reader.batch(lock)), [701]);
+        assert_eq!(error_numbers(&reader.batch(lock)), [1204]);
         watch.check("row locks of a transaction");
     }
     readers.iter_mut().for_each(|reader| run(reader, "IF @@TRANCOUNT > 0 ROLLBACK"));

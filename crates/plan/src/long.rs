@@ -157,7 +157,7 @@ pub fn push<T>(list: &mut Vec<T>, item: T) -> Result<()> {
 pub const PAUSE: Pause = Pause(Some(Lent { pause: pause_and_look, ask, join }));
 
 /// Yields as [`pause`] does. Returns whether the result of the work that the thread is in is still wanted.
-fn pause_and_look() -> bool {
+pub fn pause_and_look() -> bool {
     pause();
     !is_cancelled()
 }
@@ -372,6 +372,41 @@ pub fn cancellable<R>(cancel: &Arc<Cancel>, work: impl FnOnce() -> R) -> R {
 /// Returns whether the result of the long work that the thread is in is no longer wanted.
 pub fn is_cancelled() -> bool {
     CANCEL.with_borrow(|cancel| cancel.as_ref().is_some_and(|cancel| cancel.is_set()))
+}
+
+/// Paces a loop over the units of a long value, as `sos::sched::Pace` does, and ends it once its result
+/// is no longer wanted.
+#[derive(Debug)]
+pub struct LongPace(u32);
+
+impl LongPace {
+    const TICKS: u32 = 256;
+
+    /// Begins to count.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Self::TICKS)
+    }
+
+    /// Counts a step of the loop, and yields every so often. Returns whether the loop goes on.
+    #[inline]
+    pub fn goes_on(&mut self) -> bool {
+        self.0 -= 1;
+        self.0 > 0 || self.look()
+    }
+
+    #[cold]
+    fn look(&mut self) -> bool {
+        self.0 = Self::TICKS;
+        yield_if_quantum_due();
+        !is_cancelled()
+    }
+}
+
+impl Default for LongPace {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// The memory of a structure of many small pieces, such as a tree: requested piece by piece, a megabyte at

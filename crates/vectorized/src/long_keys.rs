@@ -1,23 +1,49 @@
-//! Requests the memory of the keys of long values, batch by batch: what makes a key cannot fail.
+//! Makes the keys of a batch's rows. What makes a key cannot fail, so the memory of the keys of long
+//! values is requested before, and a cancellation is looked for afterwards.
 
+use executor::Cx;
+use executor::long::until_cancelled;
 use plan::long::{self, LONG_BYTES};
 use types::Result;
 use types::batch::{Data, Selection, Vector};
 
-/// Requests the memory of the longest key among the selected rows.
+/// Makes keys of the selected rows by `make`. Where they are long, it may end early once the
+/// statement is cancelled, with keys that are not used.
 ///
 /// # Errors
-/// 701 if the memory limit leaves no room for it.
-pub(super) fn ask_for_keys(vectors: &[&Vector], rows: &Selection) -> Result<()> {
+/// 701 if the memory limit leaves no room for the longest of them; an error that stops the
+/// statement.
+pub(super) fn with_keys<R>(
+    vectors: &[&Vector],
+    rows: &Selection,
+    cx: &Cx<'_>,
+    make: impl FnOnce() -> R,
+) -> Result<R> {
+    match ask_for_keys(vectors, rows)? {
+        Size::Short => Ok(make()),
+        Size::Long => until_cancelled(&cx.session.connection.cancel, || Ok(make())),
+    }
+}
+
+/// Whether keys take long to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Size {
+    Short,
+    Long,
+}
+
+fn ask_for_keys(vectors: &[&Vector], rows: &Selection) -> Result<Size> {
+    let mut size = Size::Short;
     for vector in vectors {
         if let Data::Bytes(bytes) = vector.data()
             && bytes.total() >= LONG_BYTES
         {
             let longest = rows.iter().map(|row| bytes.get(row).len()).max();
             long::ask_for_key(longest.unwrap_or(0))?;
+            size = Size::Long;
         }
     }
-    Ok(())
+    Ok(size)
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! `Ranges`: holds on key ranges, found by a key that a writer adds or removes.
 //!
-//! Most ranges come from lookups: all keys that start with some bytes. They are found by hashing
-//! those bytes, however many there are; other ranges are searched one by one.
+//! Most ranges come from lookups: all keys that start with some bytes. They are found by those
+//! bytes, however many there are. Other ranges, the spans, are in the order of their lower bounds;
+//! those that begin at or below a key are searched one by one.
 
-use std::collections::{BTreeMap, HashMap};
-use std::ops::Bound;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ops::{Bound, ControlFlow};
 
-use smallvec::SmallVec;
-
-use crate::row_lock::Held;
+use crate::row_lock::{Each, Held, Holders};
 use crate::spec::{Bounds, IndexId};
-use crate::version::TxState;
 
 /// A range of keys of one index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,9 +32,34 @@ impl KeyRange {
         }
     }
 
+    fn order(&self) -> (IndexId, Option<(&[u8], bool)>, Option<(&[u8], bool)>) {
+        (self.index, rank(&self.lower), rank(&self.upper))
+    }
+
     /// Returns the prefix whose keys are exactly this range, if there is one.
     fn prefix(&self) -> Option<&[u8]> {
         prefix_of(self.bounds())
+    }
+}
+
+/// By index, then by lower and upper bound; the range of every key of an index is its first.
+impl Ord for KeyRange {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for KeyRange {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+fn rank(bound: &Bound<Box<[u8]>>) -> Option<(&[u8], bool)> {
+    match bound {
+        Bound::Unbounded => None,
+        Bound::Included(key) => Some((key, false)),
+        Bound::Excluded(key) => Some((key, true)),
     }
 }
 
@@ -45,88 +70,132 @@ fn prefix_of(bounds: Bounds<'_>) -> Option<&[u8]> {
     }
 }
 
-type Holders = SmallVec<[Held; 1]>;
+/// The holds on the prefix ranges of one index.
+#[derive(Default)]
+struct Points {
+    by_prefix: BTreeMap<Box<[u8]>, Holders>,
+    /// The number of prefixes of each length, so that only lengths in use are looked up.
+    lengths: BTreeMap<usize, usize>,
+}
 
 /// The holds on the key ranges of a table.
 #[derive(Default)]
 pub(super) struct Ranges {
-    /// Holds on prefix ranges, by index and prefix.
-    points: HashMap<(IndexId, Box<[u8]>), Holders, foldhash::fast::FixedState>,
-    /// The number of prefix ranges of each length, so that only lengths in use are looked up.
-    lengths: BTreeMap<(IndexId, usize), usize>,
-    spans: Vec<(KeyRange, Holders)>,
+    /// Empty ones stay until the book is closed, so that a lookup does not allocate them each time.
+    points: BTreeMap<IndexId, Points>,
+    spans: BTreeMap<KeyRange, Holders>,
 }
 
-impl Ranges {
-    pub(super) fn is_empty(&self) -> bool {
-        self.points.is_empty() && self.spans.is_empty()
-    }
-
-    pub(super) fn add(&mut self, range: &KeyRange, held: Held) {
-        let Some(prefix) = range.prefix() else {
-            match self.spans.iter_mut().find(|(other, _)| other == range) {
-                Some((_, holders)) => holders.push(held),
-                None => self.spans.push((range.clone(), Holders::from_elem(held, 1))),
-            }
-            return;
-        };
-        let holders = self.points.entry((range.index, prefix.into())).or_default();
+impl Points {
+    fn add(&mut self, prefix: &[u8], held: Held) {
+        let holders = self.by_prefix.entry(prefix.into()).or_default();
         if holders.is_empty() {
-            *self.lengths.entry((range.index, prefix.len())).or_default() += 1;
+            *self.lengths.entry(prefix.len()).or_default() += 1;
         }
         holders.push(held);
     }
 
-    pub(super) fn remove(&mut self, range: &KeyRange, state: *const TxState) {
-        let Some(prefix) = range.prefix() else {
-            for (_, holders) in self.spans.iter_mut().filter(|(other, _)| other == range) {
-                holders.retain(|held| !held.is_of(state));
-            }
-            self.spans.retain(|(_, holders)| !holders.is_empty());
+    fn change(&mut self, prefix: &[u8], change: impl FnOnce(&mut Holders)) {
+        let Some(holders) = self.by_prefix.get_mut(prefix) else { return };
+        change(holders);
+        if !holders.is_empty() {
             return;
+        }
+        self.by_prefix.remove(prefix);
+        if let Entry::Occupied(mut count) = self.lengths.entry(prefix.len()) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
+
+    /// Runs `each` on the holds of prefixes that may share a key with `bounds`.
+    fn overlapping(&self, bounds: Bounds<'_>, each: Each<'_>) -> ControlFlow<()> {
+        let lower: &[u8] = match bounds.lower {
+            Bound::Unbounded => &[],
+            Bound::Included(lower) | Bound::Excluded(lower) => lower,
         };
-        let key = (range.index, Box::from(prefix));
-        let Some(holders) = self.points.get_mut(&key) else { return };
-        holders.retain(|held| !held.is_of(state));
-        if holders.is_empty() {
-            self.points.remove(&key);
-            let length = (range.index, prefix.len());
-            if let Some(count) = self.lengths.get_mut(&length) {
-                *count -= 1;
-                if *count == 0 {
-                    self.lengths.remove(&length);
-                }
+        // What is below the lower bound shares a key with it only if it is a prefix of it.
+        for (length, _) in self.lengths.range(..lower.len()) {
+            let prefix = &lower[..*length];
+            if let Some(holders) = self.by_prefix.get(prefix)
+                && !are_apart(Bounds::prefix(prefix), bounds)
+            {
+                holders.iter().try_for_each(&mut *each)?;
+            }
+        }
+        let from = (Bound::Included(lower), Bound::Unbounded);
+        for (prefix, holders) in self.by_prefix.range::<[u8], _>(from) {
+            if is_behind(prefix, bounds.upper) {
+                break;
+            }
+            if !are_apart(Bounds::prefix(prefix), bounds) {
+                holders.iter().try_for_each(&mut *each)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Ranges {
+    pub(super) fn is_empty(&self) -> bool {
+        self.spans.is_empty() && self.points.values().all(|points| points.by_prefix.is_empty())
+    }
+
+    pub(super) fn add(&mut self, range: &KeyRange, held: Held) {
+        match range.prefix() {
+            Some(prefix) => self.points.entry(range.index).or_default().add(prefix, held),
+            None => self.spans.entry(range.clone()).or_default().push(held),
+        }
+    }
+
+    /// Changes the holds on exactly this range, and forgets them if none is left.
+    pub(super) fn change(&mut self, range: &KeyRange, change: impl FnOnce(&mut Holders)) {
+        if let Some(prefix) = range.prefix() {
+            if let Some(points) = self.points.get_mut(&range.index) {
+                points.change(prefix, change);
+            }
+        } else if let Some(holders) = self.spans.get_mut(range) {
+            change(holders);
+            if holders.is_empty() {
+                self.spans.remove(range);
             }
         }
     }
 
     /// Returns the holds on exactly this range.
     pub(super) fn at(&self, range: &KeyRange) -> &[Held] {
-        match range.prefix() {
+        let holders = match range.prefix() {
             Some(prefix) => {
-                self.points.get(&(range.index, Box::from(prefix))).map_or(&[], |held| held)
+                self.points.get(&range.index).and_then(|points| points.by_prefix.get(prefix))
             }
-            None => {
-                let found = self.spans.iter().find(|(other, _)| other == range);
-                found.map_or(&[], |(_, holders)| holders)
-            }
-        }
+            None => self.spans.get(range),
+        };
+        holders.map_or(&[], |holders| holders)
     }
 
-    pub(super) fn all(&self, each: &mut dyn FnMut(&Held)) {
-        self.points.values().flatten().for_each(&mut *each);
-        self.spans.iter().flat_map(|(_, holders)| holders).for_each(each);
-    }
-
-    /// Runs `each` on every range with its holds.
-    pub(super) fn each(&self, each: &mut dyn FnMut(&KeyRange, &Held)) {
-        for ((index, key), holders) in &self.points {
-            let range = KeyRange::new(*index, Bounds::prefix(key));
-            holders.iter().for_each(|held| each(&range, held));
-        }
-        for (range, holders) in &self.spans {
-            holders.iter().for_each(|held| each(range, held));
-        }
+    /// Returns the ranges behind `last`, or all, with their holds: prefixes first, then spans.
+    pub(super) fn behind<'a>(
+        &'a self,
+        last: Option<&'a KeyRange>,
+    ) -> impl Iterator<Item = (KeyRange, &'a Holders)> {
+        let last_prefix = last.and_then(KeyRange::prefix);
+        let is_at_spans = last.is_some() && last_prefix.is_none();
+        let first = last.map_or(IndexId(0), |last| last.index);
+        let points = self.points.range(first..).filter(move |_| !is_at_spans);
+        let points = points.flat_map(move |(index, points)| {
+            let is_same = last.is_some_and(|last| last.index == *index);
+            let from = match last_prefix.filter(|_| is_same) {
+                Some(prefix) => Bound::Excluded(prefix),
+                None => Bound::Unbounded,
+            };
+            let points = points.by_prefix.range::<[u8], _>((from, Bound::Unbounded));
+            points.map(|(prefix, held)| (KeyRange::new(*index, Bounds::prefix(prefix)), held))
+        });
+        let from = last.filter(|_| is_at_spans).map_or(Bound::Unbounded, Bound::Excluded);
+        let spans = self.spans.range((from, Bound::Unbounded));
+        points.chain(spans.map(|(range, held)| (range.clone(), held)))
     }
 
     /// Runs `each` on the holds of ranges that may share a key with `bounds`.
@@ -134,37 +203,37 @@ impl Ranges {
         &self,
         index: IndexId,
         bounds: Bounds<'_>,
-        each: &mut dyn FnMut(&Held),
-    ) {
-        for (range, holders) in &self.spans {
-            if range.index == index && !are_apart(range.bounds(), bounds) {
-                holders.iter().for_each(&mut *each);
+        each: Each<'_>,
+    ) -> ControlFlow<()> {
+        if let Some(points) = self.points.get(&index) {
+            points.overlapping(bounds, each)?;
+        }
+        for (range, holders) in self.spans.range(KeyRange::new(index, Bounds::ALL)..) {
+            let is_behind = match &range.lower {
+                Bound::Unbounded => false,
+                Bound::Included(lower) | Bound::Excluded(lower) => is_behind(lower, bounds.upper),
+            };
+            if range.index != index || is_behind {
+                break;
+            }
+            if !are_apart(range.bounds(), bounds) {
+                holders.iter().try_for_each(&mut *each)?;
             }
         }
-        let prefix = prefix_of(bounds);
-        let mut lengths = self.lengths.range((index, 0)..=(index, usize::MAX)).map(|(at, _)| at.1);
-        if let Some(prefix) = prefix
-            && self.lengths.range((index, prefix.len() + 1)..=(index, usize::MAX)).next().is_none()
-        {
-            for length in lengths {
-                let holders = self.points.get(&(index, Box::from(&prefix[..length])));
-                holders.into_iter().flatten().for_each(&mut *each);
-            }
-            return;
-        }
-        if lengths.next().is_none() {
-            return;
-        }
-        for ((other, key), holders) in &self.points {
-            if *other == index && !are_apart(Bounds::prefix(key), bounds) {
-                holders.iter().for_each(&mut *each);
-            }
-        }
+        ControlFlow::Continue(())
     }
 }
 
+/// Returns whether a lower bound, and so each that is above it, is above all keys up to `upper`. A
+/// bound that starts with the other one may not be.
+fn is_behind(lower: &[u8], upper: Bound<&[u8]>) -> bool {
+    let (Bound::Included(upper) | Bound::Excluded(upper)) = upper else { return false };
+    let common = lower.len().min(upper.len());
+    lower[..common] > upper[..common]
+}
+
 /// Returns whether two ranges have no key in common.
-fn are_apart(one: Bounds<'_>, other: Bounds<'_>) -> bool {
+pub(super) fn are_apart(one: Bounds<'_>, other: Bounds<'_>) -> bool {
     is_below(one.upper, other.lower) || is_below(other.upper, one.lower)
 }
 
@@ -221,20 +290,30 @@ mod tests {
             let mut ranges = Ranges::default();
             let range = KeyRange::new(index, *one);
             ranges.add(&range, Held { state, hold: Hold::Shared });
+            let found_in = |bounds: Bounds<'_>| {
+                let mut found = 0;
+                let _ = ranges.overlapping(index, bounds, &mut |_| {
+                    found += 1;
+                    ControlFlow::Continue(())
+                });
+                found
+            };
             for other in &all {
                 let shared = keys.iter().any(|key| one.contains(key) && other.contains(key));
                 assert!(!shared || !are_apart(*one, *other), "{one:?} {other:?}");
-                let mut found = 0;
-                ranges.overlapping(index, *other, &mut |_| found += 1);
+                let found = found_in(*other);
                 assert!(!shared || found == 1, "{one:?} {other:?}");
             }
             for key in &keys {
-                let mut found = 0;
-                ranges.overlapping(index, Bounds::prefix(key), &mut |_| found += 1);
-                assert_eq!(found, usize::from(one.contains(key)), "{one:?} {key:?}");
+                assert_eq!(
+                    found_in(Bounds::prefix(key)),
+                    usize::from(one.contains(key)),
+                    "{one:?} {key:?}"
+                );
             }
-            ranges.remove(&range, state);
-            assert!(ranges.is_empty() && ranges.lengths.is_empty());
+            ranges.change(&range, |holders| holders.clear());
+            assert!(ranges.is_empty());
+            assert!(ranges.points.values().all(|points| points.lengths.is_empty()));
         }
     }
 }
