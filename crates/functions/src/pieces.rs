@@ -208,4 +208,17 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn counting_ends_early_where_it_is_cancelled() {
+        let collation = Collation::by_name("Latin1_General_100_CI_AS_SC").unwrap();
+        let value = Value::nvarchar(&"a\u{10400}".repeat(8 * PIECE_BYTES));
+        let (width, bytes) = (Width::of(&value, collation), value.string_bytes().unwrap());
+        let (all, cancel) = (width.count(bytes), std::sync::Arc::new(sos::park::Cancel::new()));
+        let both = || (count(width, bytes), offset(width, bytes, all));
+        assert_eq!(long::cancellable(&cancel, both), (all, bytes.len()));
+        cancel.set();
+        let (counted, place) = long::cancellable(&cancel, both);
+        assert!(counted < all / 4 && place < bytes.len() / 4, "{counted} {place}");
+    }
 }

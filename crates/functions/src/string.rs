@@ -703,3 +703,21 @@ fn empty(ty: &ColumnType) -> Value {
         Value::VarChar(Bytes::new())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn a_search_ends_early_where_it_is_cancelled() {
+        let (text, cancel) = ("ab".repeat(4_096), Arc::new(sos::park::Cancel::new()));
+        let find = |needle: &str| Finder::new(text.as_bytes(), needle.as_bytes(), 0).count();
+        let both = || (find("b"), find(&text));
+        assert_eq!(long::cancellable(&cancel, both), (4_096, 1));
+        cancel.set();
+        let (few, none) = long::cancellable(&cancel, both);
+        assert!(few < 256 && none == 0, "{few} {none}");
+    }
+}

@@ -523,7 +523,17 @@ mod tests {
         let (decoded, encoded, like, is_xml) = cancellable(&cancel, try_all);
         assert!(decoded == [text.len(); 2] && is_xml);
         assert!(like.iter().all(|found| *found == (Some(true), true)), "{like:?}");
+        let keys = || {
+            let part = KeyPart { collation: latin, direction: Direction::Ascending };
+            let (mut key, mut form) = (Vec::new(), Vec::new());
+            encode_value_asked(&wide, part, &mut key);
+            group_key_asked(&narrow, latin, &mut form);
+            [key.len(), form.len()]
+        };
+        let whole_keys = cancellable(&cancel, keys);
         cancel.set();
+        let early_keys = cancellable(&cancel, keys);
+        assert!(early_keys.iter().zip(whole_keys).all(|(early, whole)| *early < whole / 8));
         let early = cancellable(&cancel, try_all);
         assert!(early.0.iter().zip(decoded).all(|(early, whole)| *early < whole / 8));
         assert!(early.1.iter().zip(encoded).all(|(early, whole)| *early < whole / 8));

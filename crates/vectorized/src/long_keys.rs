@@ -61,7 +61,11 @@ mod tests {
         vector.push(&Value::VarChar(b"a".as_slice().into()));
         let mut none = Selection::default();
         none.clear();
-        assert!(ask_for_keys(&[&vector], &none).is_ok());
-        assert!(ask_for_keys(&[&vector], &Selection::all(2)).is_ok(), "there is no limit here");
+        assert_eq!(ask_for_keys(&[&vector], &none), Ok(Size::Long));
+        let all = ask_for_keys(&[&vector], &Selection::all(2));
+        assert_eq!(all, Ok(Size::Long), "there is no limit here");
+        let mut few = Vector::with_capacity_for(&ty);
+        few.push(&Value::VarChar(b"a".as_slice().into()));
+        assert_eq!(ask_for_keys(&[&few], &Selection::all(1)), Ok(Size::Short));
     }
 }
