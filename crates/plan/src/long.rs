@@ -382,7 +382,7 @@ pub struct LongPace(u32);
 impl LongPace {
     const TICKS: u32 = 256;
 
-    /// Begins to count.
+    /// Begins to count: the first look is due after 256 steps.
     #[must_use]
     pub const fn new() -> Self {
         Self(Self::TICKS)

@@ -61,7 +61,7 @@ pub enum Hold {
 }
 
 impl Hold {
-    /// All modes, weakest first.
+    /// All modes, the weakest first.
     const ALL: [Self; 3] = [Self::Shared, Self::Update, Self::Exclusive];
 
     /// The place of the mode in [`Self::ALL`].

@@ -40,7 +40,7 @@ const LISTED_AT_ONCE: usize = if cfg!(test) { 2 } else { 64 };
 
 impl LockBook {
     /// Appends the holds on the table of this book, and the writers that wait for them. The lock
-    /// is released in between: what is entered or removed meanwhile may be left out.
+    /// is released in between: what is entered or removed in between may be left out.
     pub(crate) fn show(&self, table: TableId, rows: &mut Vec<HoldRow>) {
         if let Some(book) = self.book.lock().as_ref() {
             book.show_table(table, rows);

@@ -45,7 +45,7 @@ enum Step {
     Ask(usize, Place, Hold),
     /// It takes one back that it may have.
     Withdraw(usize, Place, Hold),
-    /// A transaction ends.
+    /// A transaction ends and releases all that it holds.
     End(usize),
     /// A writer asks what is in the way of a change of a row.
     Write(usize, RowId, Hold),

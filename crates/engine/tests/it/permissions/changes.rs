@@ -19,11 +19,11 @@ enum Reads {
     Nothing,
     /// The whole table: WHERE.
     Filter,
-    /// Column `a`.
+    /// The value of column `a`.
     A,
-    /// Columns `a` and `b`.
+    /// The values of columns `a` and `b`.
     AB,
-    /// All columns.
+    /// The values of all columns.
     All,
 }
 

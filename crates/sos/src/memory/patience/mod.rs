@@ -13,7 +13,7 @@ const PASSES: u32 = 50;
 /// What the collectors have done so far, in sums that only grow, and what the last pass left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Progress {
-    /// Pieces freed.
+    /// Pieces that the collectors have freed.
     pub(super) freed: u64,
     /// Passes during which no thread held back what had been unlinked before.
     pub(super) settled: u64,
@@ -28,7 +28,7 @@ pub(super) enum Next {
     Ask,
     /// Asks for another one after a pause.
     Pause,
-    /// Gives up.
+    /// Gives up: what is left can still be seen.
     GiveUp,
 }
 
@@ -62,41 +62,4 @@ impl Patience {
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
-mod tests {
-    use super::*;
-
-    const START: Progress = Progress { freed: 7, settled: 3, left: 5 };
-
-    #[test]
-    fn passes_that_a_thread_holds_back_do_not_count() {
-        let mut patience = Patience::new(START);
-        for _ in 0..100 * PASSES {
-            assert_eq!(patience.after_pass(START), Next::Pause);
-        }
-        let settled = |n: u32| Progress { settled: START.settled + u64::from(n), ..START };
-        for n in 1..PASSES {
-            assert_eq!(patience.after_pass(settled(n)), Next::Pause);
-        }
-        assert_eq!(patience.after_pass(settled(PASSES)), Next::GiveUp);
-    }
-
-    #[test]
-    fn a_pass_that_frees_something_is_followed_by_another_and_renews_patience() {
-        let mut patience = Patience::new(START);
-        let mut now = START;
-        for _ in 0..3 {
-            for _ in 1..PASSES {
-                now.settled += 1;
-                assert_eq!(patience.after_pass(now), Next::Pause);
-            }
-            now.freed += 1;
-            assert_eq!(patience.after_pass(now), Next::Ask);
-        }
-    }
-
-    #[test]
-    fn a_request_gives_up_at_once_where_nothing_is_left() {
-        let none = Progress { left: 0, ..START };
-        assert_eq!(Patience::new(none).after_pass(none), Next::GiveUp);
-    }
-}
+mod tests;
