@@ -43,7 +43,7 @@ use smallvec::SmallVec;
 use crate::index::{Index, with_buffer};
 use crate::primitives::{SpinClass, SpinLock, booked};
 use crate::row_lock::range::Ranges;
-use crate::row_lock::users::Users;
+use crate::row_lock::users::{User, Users};
 use crate::spec::{Bounds, IndexId, RowId, RowImage};
 use crate::version::{Blocker, LockWait, TxState};
 pub(crate) use range::KeyRange;
@@ -191,13 +191,13 @@ impl Book {
     }
 
     /// Finds another transaction whose hold conflicts with one in this mode.
-    fn in_conflict(&self, place: &Place, mine: Held) -> Option<*const TxState> {
+    fn in_conflict(&self, place: &Place, (user, mine): (User, Held)) -> Option<*const TxState> {
         let minds = |hold: Hold| !hold.goes_with(mine.hold);
-        if !self.users.others_have(mine.state, minds) {
+        if !self.users.others_have(Some(user), minds) {
             return None;
         }
         if matches!(place, Place::Table) {
-            return self.users.find_other(mine.state, minds, is_live);
+            return self.users.find_other(user, minds, is_live);
         }
         let mut other = None;
         let _ = self.holds_on(place, &mut |held| {
@@ -211,28 +211,55 @@ impl Book {
     }
 
     fn ask(&mut self, place: &Place, mine: Held, is_first: bool) -> Asked {
-        if self.users.has(mine.state, mine.hold) && self.has(place, mine) {
+        let user = self.users.find(mine.state).expect("who asks has entered");
+        if let Place::Row(row) = place {
+            return self.ask_row(*row, (user, mine), is_first);
+        }
+        if self.users.has(user, mine.hold) && self.has(place, mine) {
             return Asked::Had;
         }
-        let mut other = self.in_conflict(place, mine);
-        if other.is_none() && is_first {
-            let waits = self
-                .queued
-                .iter()
-                .find(|queued| !std::ptr::eq(queued.state, mine.state) && queued.is_at(place));
-            other = waits.map(|queued| queued.state);
-        }
-        if let Some(state) = other {
-            // SAFETY: a transaction in the book is alive, and this is under its lock.
-            let state = unsafe { &*state };
-            return Asked::Behind(Blocker::of_hold(state, wait_for(place, mine.hold)));
+        let other = self.in_conflict(place, (user, mine));
+        if let Some(state) = other.or_else(|| first_in(&self.queued, place, mine, is_first)) {
+            return behind(state, place, mine);
         }
         booked(|| match place {
-            Place::Row(row) => self.rows.entry(*row).or_default().push(mine),
+            Place::Row(_) => unreachable!("it has a way of its own"),
             Place::Range(range) => self.ranges.add(range, mine),
             Place::Table => self.whole.push(mine),
         });
-        self.users.add(mine);
+        self.users.add(user, mine.hold);
+        Asked::Entered
+    }
+
+    /// As [`Self::ask`], for a row, which is looked up once.
+    fn ask_row(&mut self, row: RowId, (user, mine): (User, Held), is_first: bool) -> Asked {
+        let entry = self.rows.entry(row);
+        let there: &[Held] = match &entry {
+            Entry::Occupied(entry) => entry.get(),
+            Entry::Vacant(_) => &[],
+        };
+        let mut all = self.whole.iter().chain(there);
+        if all.clone().any(|held| held.is_of(mine.state) && held.hold >= mine.hold) {
+            return Asked::Had;
+        }
+        let minds = |hold: Hold| !hold.goes_with(mine.hold);
+        let mut other = None;
+        if self.users.others_have(Some(user), minds) {
+            let is_other =
+                |held: &&Held| !held.is_of(mine.state) && minds(held.hold) && is_live(held.state);
+            other = all.find(is_other).map(|held| held.state);
+        }
+        let place = Place::Row(row);
+        if let Some(state) = other.or_else(|| first_in(&self.queued, &place, mine, is_first)) {
+            return behind(state, &place, mine);
+        }
+        booked(|| match entry {
+            Entry::Vacant(entry) => {
+                entry.insert(Holders::from_buf([mine]));
+            }
+            Entry::Occupied(mut entry) => entry.get_mut().push(mine),
+        });
+        self.users.add(user, mine.hold);
         Asked::Entered
     }
 
@@ -249,7 +276,7 @@ impl Book {
     /// Removes the holds on a place that `is_removed`.
     fn remove(&mut self, place: &Place, is_removed: impl Fn(&Held) -> bool) {
         let users = &mut self.users;
-        let mut retain = |holders: &mut Holders| {
+        let retain = |users: &mut Users, holders: &mut Holders| {
             holders.retain(|held| {
                 let removed = is_removed(held);
                 if removed {
@@ -260,15 +287,21 @@ impl Book {
         };
         match place {
             Place::Row(row) => {
-                if let Entry::Occupied(mut entry) = self.rows.entry(*row) {
-                    retain(entry.get_mut());
-                    if entry.get().is_empty() {
-                        entry.remove();
+                let Entry::Occupied(mut entry) = self.rows.entry(*row) else { return };
+                // Most often there is one hold, and it goes.
+                match entry.get().as_slice() {
+                    [only] if is_removed(only) => users.remove(*only),
+                    _ => {
+                        retain(users, entry.get_mut());
+                        if !entry.get().is_empty() {
+                            return;
+                        }
                     }
                 }
+                entry.remove();
             }
-            Place::Range(range) => self.ranges.change(range, retain),
-            Place::Table => retain(&mut self.whole),
+            Place::Range(range) => self.ranges.change(range, |holders| retain(users, holders)),
+            Place::Table => retain(users, &mut self.whole),
         }
     }
 
@@ -279,7 +312,7 @@ impl Book {
         indexes: &[Arc<Index>],
         change: Change<'_>,
     ) -> Option<*const TxState> {
-        if !self.users.others_have(me, |hold| hold >= change.minds) {
+        if !self.users.others_have(self.users.find(me), |hold| hold >= change.minds) {
             return None;
         }
         let mut found: Option<*const TxState> = None;
@@ -303,6 +336,49 @@ impl Book {
         found
     }
 }
+
+/// Finds a writer that waits at a place, and so comes before a transaction that holds nothing yet.
+fn first_in(
+    queued: &[Queued],
+    place: &Place,
+    mine: Held,
+    is_first: bool,
+) -> Option<*const TxState> {
+    let mut others = queued.iter().filter(|queued| !std::ptr::eq(queued.state, mine.state));
+    let waits = is_first.then(|| others.find(|queued| queued.is_at(place)));
+    waits.flatten().map(|queued| queued.state)
+}
+
+fn behind(state: *const TxState, place: &Place, mine: Held) -> Asked {
+    // SAFETY: a transaction in the book is alive, and this is under its lock.
+    let state = unsafe { &*state };
+    Asked::Behind(Blocker::of_hold(state, wait_for(place, mine.hold)))
+}
+
+/// All holds of a book, which nothing leads to any more.
+pub(crate) struct Taken {
+    rows: BTreeMap<RowId, Holders>,
+    ranges: Ranges,
+}
+
+impl Taken {
+    /// Frees the holds, and pauses in between.
+    pub(crate) fn free(self, pause: &dyn Fn()) {
+        let rows = self.rows.into_values().map(drop);
+        for (number, ()) in rows.chain(self.ranges.into_holders().map(drop)).enumerate() {
+            if number % FREED_AT_ONCE == FREED_AT_ONCE - 1 {
+                pause();
+            }
+        }
+    }
+}
+
+/// Holds that are freed between two pauses.
+const FREED_AT_ONCE: usize = 1_024;
+
+/// Holds up to which a transaction removes them one by one, so that the memory of few stays for the
+/// next transaction.
+const FEW: usize = if cfg!(test) { 2 } else { 16 };
 
 /// Runs `each` on the keys that a change adds or removes.
 fn each_key(indexes: &[Arc<Index>], change: Change<'_>, each: &mut dyn FnMut(IndexId, &[u8])) {
@@ -394,6 +470,18 @@ impl LockBook {
                 places.iter().for_each(|place| book.remove(place, |held| held.is_of(state)));
             }
         }
+    }
+
+    /// Takes out all holds at once if they are those of this transaction alone, and are not few.
+    pub(crate) fn take_all(&self, places: usize, state: *const TxState) -> Option<Taken> {
+        let mut book = self.book.lock();
+        let book = book.as_mut().filter(|_| places > FEW)?;
+        if !book.users.take_only(state) {
+            return None;
+        }
+        book.whole.clear();
+        let (rows, ranges) = (std::mem::take(&mut book.rows), std::mem::take(&mut book.ranges));
+        Some(Taken { rows, ranges })
     }
 
     /// Ends the use of the book by a transaction that holds nothing any more.

@@ -143,7 +143,10 @@ fn run(steps: Vec<Step>) {
         let gone: Vec<(usize, Place, Hold)> = gone;
         let places: Vec<Place> = gone.into_iter().map(|(_, place, _)| place).collect();
         let state = Arc::as_ptr(&states[who]);
-        book.remove_all(&places, state);
+        match book.take_all(places.len(), state) {
+            Some(taken) => taken.free(&|| ()),
+            None => book.remove_all(&places, state),
+        }
         if std::mem::take(&mut inside[who]) {
             book.leave(state);
         }

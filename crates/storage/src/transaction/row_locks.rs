@@ -42,6 +42,11 @@ impl Holds {
         for (table, places) in self.tables.drain(..) {
             // SAFETY: a dropped table stays until every transaction that began before has ended.
             let book = &unsafe { &*table }.book;
+            if let Some(taken) = book.take_all(places.len(), state) {
+                taken.free(&|| state.pause());
+                book.leave(state);
+                continue;
+            }
             for part in places.chunks(PIECE) {
                 book.remove_all(part, state);
                 if places.len() > PIECE {

@@ -175,6 +175,12 @@ impl Ranges {
         holders.map_or(&[], |holders| holders)
     }
 
+    /// Returns the holds on all ranges, each of which is freed when it is dropped.
+    pub(super) fn into_holders(self) -> impl Iterator<Item = Holders> {
+        let points = self.points.into_values().flat_map(|points| points.by_prefix.into_values());
+        points.chain(self.spans.into_values())
+    }
+
     /// Returns the ranges behind `last`, or all, with their holds: prefixes first, then spans.
     pub(super) fn behind<'a>(
         &'a self,
