@@ -472,10 +472,23 @@ impl LockBook {
         }
     }
 
-    /// Takes out all holds at once if they are those of this transaction alone, and are not few.
-    pub(crate) fn take_all(&self, places: usize, state: *const TxState) -> Option<Taken> {
+    /// Removes the holds of a transaction if they are few, and ends its use of the book; else returns
+    /// `false`, and nothing is done.
+    pub(crate) fn end_few(&self, places: &[Place], state: *const TxState) -> bool {
+        if places.len() > FEW {
+            return false;
+        }
+        if let Some(book) = self.book.lock().as_mut() {
+            places.iter().for_each(|place| book.remove(place, |held| held.is_of(state)));
+            book.users.leave(state);
+        }
+        true
+    }
+
+    /// Takes out all holds at once if they are those of this transaction alone.
+    pub(crate) fn take_all(&self, state: *const TxState) -> Option<Taken> {
         let mut book = self.book.lock();
-        let book = book.as_mut().filter(|_| places > FEW)?;
+        let book = book.as_mut()?;
         if !book.users.take_only(state) {
             return None;
         }

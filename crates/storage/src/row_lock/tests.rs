@@ -143,13 +143,14 @@ fn run(steps: Vec<Step>) {
         let gone: Vec<(usize, Place, Hold)> = gone;
         let places: Vec<Place> = gone.into_iter().map(|(_, place, _)| place).collect();
         let state = Arc::as_ptr(&states[who]);
-        match book.take_all(places.len(), state) {
+        if !std::mem::take(&mut inside[who]) || book.end_few(&places, state) {
+            return;
+        }
+        match book.take_all(state) {
             Some(taken) => taken.free(&|| ()),
             None => book.remove_all(&places, state),
         }
-        if std::mem::take(&mut inside[who]) {
-            book.leave(state);
-        }
+        book.leave(state);
     };
     for step in steps {
         match step {

@@ -42,7 +42,10 @@ impl Holds {
         for (table, places) in self.tables.drain(..) {
             // SAFETY: a dropped table stays until every transaction that began before has ended.
             let book = &unsafe { &*table }.book;
-            if let Some(taken) = book.take_all(places.len(), state) {
+            if book.end_few(&places, state) {
+                continue;
+            }
+            if let Some(taken) = book.take_all(state) {
                 taken.free(&|| state.pause());
                 book.leave(state);
                 continue;
