@@ -216,9 +216,7 @@ impl Transaction {
                 self.meet(table, other, when)?;
                 continue;
             }
-            let is_first =
-                self.with_holds(|holds| holds.of(table).is_some_and(|all| all.is_empty()));
-            match table.book.ask(&place, mine, is_first) {
+            match table.book.ask(&place, mine, places == 0) {
                 Asked::Had => return Ok(()),
                 Asked::Behind(other) => {
                     self.meet(table, other, when)?;
