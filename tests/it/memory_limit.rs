@@ -107,8 +107,28 @@ fn rows_fill_the_limit_and_what_was_truncated_is_there_again_at_once() {
     watch.end(&server);
 }
 
-/// Row locks ask for memory: a statement that locks more rows than there is room for fails with 701 before the limit is
-/// passed.
+/// The records of a commit are as long as its rows: with both, the process would be past its limit.
+#[test]
+fn a_long_commit_asks_for_the_memory_of_its_records() {
+    let data = Data::new("long-commit");
+    let server = data.start_with(&["--schedulers", "2", "--max-memory", "128MB"]);
+    let watch = Watch::start(&server);
+    let mut client = Client::log_in(server.address);
+    run(&mut client, "CREATE TABLE m (id int NOT NULL PRIMARY KEY, v varchar(2000) NOT NULL)");
+    run(&mut client, &format!("BEGIN TRANSACTION; {}", fill(48_000)));
+    assert_eq!(error_numbers(&client.batch("COMMIT")), [701]);
+    watch.check("a commit of 48,000 rows");
+    run(
+        &mut client,
+        "IF @@TRANCOUNT > 0 ROLLBACK; IF EXISTS (SELECT * FROM m) THROW 50000, 'it is there', 1",
+    );
+    run(&mut client, &fill(8_000));
+    watch.check("a commit of 8,000 rows");
+    watch.end(&server);
+}
+
+/// Row locks ask for memory: a statement that locks more rows than there is room for fails before the limit is passed, with
+/// 1204: "the Database Engine cannot obtain a LOCK resource at this time" (MSSQLSERVER_1204, LK_OUTOF).
 #[test]
 fn row_locks_stay_within_the_limit() {
     let (server, watch, mut client) = start();
@@ -117,7 +137,7 @@ fn row_locks_stay_within_the_limit() {
     let lock = "BEGIN TRANSACTION; DECLARE @n int = (SELECT COUNT(*) FROM n WITH (REPEATABLEREAD))";
     let mut readers: Vec<_> = (0..2).map(|_| Client::log_in(server.address)).collect();
     for reader in &mut readers {
-        assert_eq!(error_numbers(&reader.batch(lock)), [701]);
+        assert_eq!(error_numbers(&reader.batch(lock)), [1204]);
         watch.check("row locks of a transaction");
     }
     readers.iter_mut().for_each(|reader| run(reader, "IF @@TRANCOUNT > 0 ROLLBACK"));

@@ -101,6 +101,7 @@ impl<'a> Binder<'a> {
             database: of.database,
             rights: None,
             chain: None,
+            synonym: None,
             unchained: Cell::new(false),
             options: of.options,
             meaning: of.meaning,

@@ -94,6 +94,16 @@ pub struct Source {
 }
 
 impl Source {
+    /// Checks that the column of a register may be read.
+    ///
+    /// # Errors
+    /// 229, or 230 for the column.
+    pub fn check_read(&self, register: Register) -> types::Result<()> {
+        let Some(guard) = &self.guard else { return Ok(()) };
+        let mut columns = self.columns.iter().enumerate().filter(|(_, c)| c.register == register);
+        columns.try_for_each(|(place, column)| guard.check_read(place, &column.name))
+    }
+
     /// Checks that all of its columns may be read.
     ///
     /// # Errors

@@ -66,6 +66,8 @@ pub struct Binder<'a> {
     pub chain: Option<Owner>,
     /// Set if a module's plan depends on its caller: it is not stored.
     pub unchained: Cell<bool>,
+    /// The synonym that names the target of the statement, if its permissions are those for OUTPUT.
+    pub synonym: Option<require::Guarded>,
     /// SET options of the session, such as DATEFORMAT.
     pub options: &'a Options,
     /// Options that the meaning of expressions depends on; within a module, those of its creation.

@@ -119,6 +119,70 @@ pub fn named_synonym<'a>(
     Some(NamedSynonym { synonym, database_id, schema_id, is_chained })
 }
 
+/// Ids and names of an object that may have column permissions.
+pub struct Guarded {
+    /// The id of its database.
+    pub database_id: i16,
+    id: i32,
+    schema_id: i32,
+    schema: String,
+    name: String,
+}
+
+impl Guarded {
+    /// Returns the object whose permissions a column of this source needs: a synonym if the name is
+    /// that of one which has the owner of its target.
+    pub fn of(binder: &Binder<'_>, name: &ObjectName, resolved: &Resolved<'_>) -> Option<Self> {
+        let target = match resolved {
+            // Temporary tables belong to the session.
+            Resolved::Table(table) if table.name.starts_with('#') => return None,
+            Resolved::Table(table) => Self {
+                database_id: table.database_id,
+                id: table.id,
+                schema_id: table.schema_id,
+                schema: table.schema.clone(),
+                name: table.name.clone(),
+            },
+            Resolved::View(view, _) => Self {
+                database_id: view.database_id,
+                id: view.id,
+                schema_id: view.schema_id,
+                schema: view.schema.clone(),
+                name: view.name.clone(),
+            },
+            Resolved::System(..) => return None,
+        };
+        Self::of_synonym(binder, name, resolved).or(Some(target))
+    }
+
+    /// Returns the synonym that the name is that of, if it has the owner of its target.
+    fn of_synonym(binder: &Binder<'_>, name: &ObjectName, resolved: &Resolved<'_>) -> Option<Self> {
+        let named = named_synonym(binder, name, ids_of(resolved)?).filter(|n| n.is_chained)?;
+        Some(Self {
+            database_id: named.database_id,
+            id: named.synonym.id,
+            schema_id: named.schema_id,
+            schema: named.synonym.schema.clone(),
+            name: named.synonym.name.clone(),
+        })
+    }
+
+    /// Returns the object as what permissions are on.
+    pub fn securable(&self) -> Securable<'_> {
+        let Self { id, schema_id, schema, name, .. } = self;
+        Securable { id: *id, schema_id: *schema_id, schema, name }
+    }
+}
+
+/// Returns the database and ids of an object that has permissions.
+fn ids_of(resolved: &Resolved<'_>) -> Option<(i16, (i32, i32))> {
+    match resolved {
+        Resolved::Table(table) => Some((table.database_id, (table.id, table.schema_id))),
+        Resolved::View(view, _) => Some((view.database_id, (view.id, view.schema_id))),
+        Resolved::System(..) => None,
+    }
+}
+
 /// Checks a permission on a synonym, if the name is that of one. Returns whether that is enough.
 ///
 /// # Errors
@@ -145,11 +209,7 @@ pub fn require_named(
     resolved: &Resolved<'_>,
     permission: &str,
 ) -> Result<()> {
-    let target = match resolved {
-        Resolved::Table(table) => (table.database_id, (table.id, table.schema_id)),
-        Resolved::View(view, _) => (view.database_id, (view.id, view.schema_id)),
-        Resolved::System(..) => return Ok(()),
-    };
+    let Some(target) = ids_of(resolved) else { return Ok(()) };
     match require_synonym(binder, name, target, permission)? {
         true => Ok(()),
         false => require(binder, resolved, permission),
@@ -226,7 +286,8 @@ pub fn require_sequence(binder: &Binder<'_>, database: &str, sequence: &Sequence
     ask(binder, database.id, &Securable { id: sequence.id, schema_id, schema, name }, "UPDATE")
 }
 
-/// Checks permissions on the target of a data-changing statement; `from` resolves aliases.
+/// Checks permissions on the target of a data-changing statement; `from` resolves aliases. Returns
+/// the synonym whose permissions are those for reading its columns, if the target is named by one.
 ///
 /// # Errors
 /// 229; 46519 for an external table, which cannot be changed.
@@ -235,17 +296,20 @@ pub fn require_target(
     target: &Target,
     from: &[TableRef],
     permissions: &[&str],
-) -> Result<()> {
-    let TargetKind::Name(name) = &target.kind else { return Ok(()) };
+) -> Result<Option<Guarded>> {
+    let TargetKind::Name(name) = &target.kind else { return Ok(None) };
     let name = name.as_simple().and_then(|alias| named(from, alias)).unwrap_or(name);
     // The binder reports a name that does not resolve.
-    let Ok(resolved) = resolve_table(binder, name) else { return Ok(()) };
+    let Ok(resolved) = resolve_table(binder, name) else { return Ok(None) };
     if let Resolved::Table(table) = &resolved
         && table.external.is_some()
     {
         return Err(Error::from(Msg::ExternalDml).with_state(16));
     }
-    permissions.iter().try_for_each(|permission| require_named(binder, name, &resolved, permission))
+    for permission in permissions {
+        require_named(binder, name, &resolved, permission)?;
+    }
+    Ok(Guarded::of_synonym(binder, name, &resolved))
 }
 
 /// Finds the table that an alias of FROM refers to.
@@ -271,6 +335,19 @@ pub fn guard(
     let rights = binder.asked_about(database_id, (object.id, object.schema_id))?;
     let database = binder.catalog.database_by_id(database_id)?;
     Guard::of(rights, database, object, columns)
+}
+
+/// Returns the permissions for reading and changing columns of a statement's target: see
+/// [`Guard::of_target`].
+pub fn target_guard(
+    binder: &Binder<'_>,
+    database_id: i16,
+    object: &Securable<'_>,
+    columns: usize,
+) -> Option<Arc<Guard>> {
+    let rights = binder.asked_about(database_id, (object.id, object.schema_id))?;
+    let database = binder.catalog.database_by_id(database_id)?;
+    Guard::of_target(rights, database, object, columns)
 }
 
 /// Returns the column permissions for OUTPUT of an object: see [`Guard::of_output`].

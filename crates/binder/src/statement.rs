@@ -53,41 +53,52 @@ pub fn bind_statement(binder: &mut Binder<'_>, statement: &Statement) -> Result<
 /// # Errors
 /// 229, and as [`bind_statement`].
 pub(crate) fn bind_change(binder: &mut Binder<'_>, statement: &Statement) -> Result<Bound> {
-    match &statement.kind {
-        StatementKind::Insert(insert) => {
-            set_hints(binder, &insert.options)?;
-            require_target(binder, &insert.target, &[], &["INSERT"])?;
-            match dml::nested_of(insert)? {
-                Some(nested) => dml::bind_nested(binder, insert, &nested),
-                None => dml::bind_insert(binder, insert).map(Bound::Insert),
-            }
-        }
+    let (options, target, from, permissions) = match &statement.kind {
+        StatementKind::Insert(insert) => (&insert.options, &insert.target, &[][..], vec!["INSERT"]),
         StatementKind::Update(update) => {
-            set_hints(binder, &update.options)?;
-            let reads =
-                if update.filter.is_some() { &["UPDATE", "SELECT"][..] } else { &["UPDATE"] };
-            require_target(binder, &update.target, &update.from, reads)?;
-            dml::bind_update(binder, update)
+            let permissions = with_filter("UPDATE", update.filter.as_ref());
+            (&update.options, &update.target, &update.from[..], permissions)
         }
         StatementKind::Delete(delete) => {
-            set_hints(binder, &delete.options)?;
-            let reads =
-                if delete.filter.is_some() { &["DELETE", "SELECT"][..] } else { &["DELETE"] };
-            require_target(binder, &delete.target, &delete.from, reads)?;
-            dml::bind_delete(binder, delete)
+            let permissions = with_filter("DELETE", delete.filter.as_ref());
+            (&delete.options, &delete.target, &delete.from[..], permissions)
         }
         StatementKind::Merge(merge) => {
-            set_hints(binder, &merge.options)?;
-            let mut permissions = vec!["SELECT"];
-            permissions.extend(merge.clauses.iter().map(|clause| match clause.action {
+            let permissions = merge.clauses.iter().map(|clause| match clause.action {
                 ast::MergeAction::Update(_) => "UPDATE",
                 ast::MergeAction::Delete => "DELETE",
                 ast::MergeAction::Insert { .. } => "INSERT",
-            }));
-            require_target(binder, &merge.target, &[], &permissions)?;
+            });
+            (&merge.options, &merge.target, &[][..], permissions.collect())
+        }
+        _ => return Err(Msg::NotSupported("this statement here").into()),
+    };
+    set_hints(binder, options)?;
+    let synonym = require_target(binder, target, from, &permissions)?;
+    // The statement may be nested in another one, in FROM of an INSERT.
+    let outer = std::mem::replace(&mut binder.synonym, synonym);
+    let bound = match &statement.kind {
+        StatementKind::Insert(insert) => match dml::nested_of(insert) {
+            Ok(Some(nested)) => dml::bind_nested(binder, insert, &nested),
+            Ok(None) => dml::bind_insert(binder, insert).map(Bound::Insert),
+            Err(error) => Err(error),
+        },
+        StatementKind::Update(update) => dml::bind_update(binder, update),
+        StatementKind::Delete(delete) => dml::bind_delete(binder, delete),
+        StatementKind::Merge(merge) => {
             dml::bind_merge(binder, merge).map(|m| Bound::Merge(Box::new(m)))
         }
         _ => Err(Msg::NotSupported("this statement here").into()),
+    };
+    binder.synonym = outer;
+    bound
+}
+
+/// The permissions of a change that may have WHERE, which asks for SELECT.
+fn with_filter(permission: &'static str, filter: Option<&ast::Condition>) -> Vec<&'static str> {
+    match filter {
+        Some(_) => vec![permission, "SELECT"],
+        None => vec![permission],
     }
 }
 

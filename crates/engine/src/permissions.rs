@@ -56,10 +56,10 @@ lines! {
     /// Lines for every kind of statement, in the order of the syntax tree.
     STATEMENTS, statement_name(StatementKind) {
         Select => "SELECT", "SELECT on each table, view and table-valued function or the columns read, EXECUTE on functions, UPDATE on sequences; INTO: as CREATE TABLE; OPENROWSET(BULK ..): ADMINISTER BULK OPERATIONS";
-        Insert => "INSERT", "INSERT";
-        Update => "UPDATE", "UPDATE on the table or the columns changed, SELECT on what is read";
-        Delete => "DELETE", "DELETE, SELECT on what is read";
-        Merge => "MERGE", "SELECT, and what its actions ask for";
+        Insert => "INSERT", "INSERT, SELECT on what OUTPUT reads";
+        Update => "UPDATE", "UPDATE on the table or the columns changed, SELECT on what is read: by WHERE, SET, OUTPUT and FROM";
+        Delete => "DELETE", "DELETE, SELECT on what is read: by WHERE, OUTPUT and FROM";
+        Merge => "MERGE", "what its actions ask for, SELECT on the source and on what is read of the target";
         Truncate => "TRUNCATE TABLE", "ALTER on the table";
         InsertBulk => "INSERT BULK", "INSERT, and ALTER on the table where there are constraints without CHECK_CONSTRAINTS, triggers without FIRE_TRIGGERS, or values of the identity column";
         BulkInsert => "BULK INSERT", "ADMINISTER BULK OPERATIONS and INSERT; ALTER on the table as for INSERT BULK";

@@ -41,7 +41,8 @@ fn is_long(value: &Value) -> bool {
     value.string_bytes().is_some_and(|bytes| bytes.len() > PIECE_BYTES)
 }
 
-/// Returns the place in bytes of a character, as [`Width::offset`] does.
+/// Returns the place in bytes of a character, as [`Width::offset`] does; any place before it once the
+/// statement is cancelled.
 pub(crate) fn offset(width: Width, bytes: &[u8], count: usize) -> usize {
     if bytes.len() <= PIECE_BYTES || matches!(width, Width::Fixed(_)) {
         return width.offset(bytes, count);
@@ -53,17 +54,21 @@ pub(crate) fn offset(width: Width, bytes: &[u8], count: usize) -> usize {
             return place + width.offset(piece, left);
         }
         (place, left) = (place + piece.len(), left - characters);
-        pause();
+        if !long::pause_and_look() {
+            break;
+        }
     }
     place
 }
 
-/// Returns the number of characters of a string, as [`Width::count`] does.
+/// Returns the number of characters of a string, as [`Width::count`] does; fewer once the statement is
+/// cancelled.
 pub(crate) fn count(width: Width, bytes: &[u8]) -> usize {
     if bytes.len() <= PIECE_BYTES || matches!(width, Width::Fixed(_)) {
         return width.count(bytes);
     }
-    let counted = width.pieces(bytes).inspect(|_| pause()).map(|piece| width.count(piece));
+    let pieces = width.pieces(bytes).take_while(|_| long::pause_and_look());
+    let counted = pieces.map(|piece| width.count(piece));
     counted.sum()
 }
 
@@ -202,5 +207,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn counting_ends_early_where_it_is_cancelled() {
+        let collation = Collation::by_name("Latin1_General_100_CI_AS_SC").unwrap();
+        let value = Value::nvarchar(&"a\u{10400}".repeat(8 * PIECE_BYTES));
+        let (width, bytes) = (Width::of(&value, collation), value.string_bytes().unwrap());
+        let (all, cancel) = (width.count(bytes), std::sync::Arc::new(sos::park::Cancel::new()));
+        let both = || (count(width, bytes), offset(width, bytes, all));
+        assert_eq!(long::cancellable(&cancel, both), (all, bytes.len()));
+        cancel.set();
+        let (counted, place) = long::cancellable(&cancel, both);
+        assert!(counted < all / 4 && place < bytes.len() / 4, "{counted} {place}");
     }
 }

@@ -11,7 +11,7 @@ use crate::{Call, Collating, Evaluate, Function, pieces};
 use plan::convert::convert_to;
 use plan::expr::Expr;
 use plan::function::Context;
-use plan::long;
+use plan::long::{self, LongPace};
 use sos::sched::Pace;
 
 type Bind = fn(&mut Vec<Expr>) -> Result<ColumnType>;
@@ -341,32 +341,34 @@ fn is_ascii(value: &Value) -> bool {
 }
 
 /// Finds a string in another in time linear in the sum of their lengths, not in the product (Knuth,
-/// Morris, Pratt 1977).
+/// Morris, Pratt 1977). Finds nothing more once the statement is cancelled.
 struct Finder<'a, T> {
     haystack: &'a [T],
     needle: &'a [T],
     /// For each length of a match: the longest proper prefix of the needle that is also its suffix.
     borders: Vec<usize>,
     at: usize,
-    pace: Pace,
+    pace: LongPace,
 }
 
 impl<'a, T: PartialEq> Finder<'a, T> {
     fn new(haystack: &'a [T], needle: &'a [T], from: usize) -> Self {
-        let (mut matched, mut pace) = (0, Pace::new());
+        let (mut matched, mut pace) = (0, LongPace::new());
         // A string that is longer than what is left has no match, and needs no table.
         let has_room = needle.len() <= haystack.len().saturating_sub(from);
         let needle = if has_room { needle } else { &[] };
         let mut borders = vec![0; needle.len()];
         for at in 1..needle.len() {
-            pace.tick();
+            if !pace.goes_on() {
+                return Self { haystack: &[], needle: &[], borders: Vec::new(), at: 0, pace };
+            }
             while matched > 0 && needle[at] != needle[matched] {
                 matched = borders[matched - 1];
             }
             matched += usize::from(needle[at] == needle[matched]);
             borders[at] = matched;
         }
-        Self { haystack, needle, borders, at: from, pace: Pace::new() }
+        Self { haystack, needle, borders, at: from, pace }
     }
 }
 
@@ -377,7 +379,9 @@ impl<T: PartialEq> Iterator for Finder<'_, T> {
         let mut matched = 0;
         let rest = self.haystack.get(self.at..).filter(|_| !self.needle.is_empty())?;
         for one in rest {
-            self.pace.tick();
+            if !self.pace.goes_on() {
+                return None;
+            }
             self.at += 1;
             while matched > 0 && *one != self.needle[matched] {
                 matched = self.borders[matched - 1];
@@ -427,9 +431,11 @@ fn eval_replace(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
     let mut out = Vec::new();
     // The text behind the last match, and the number of characters before it.
     let (mut rest, mut before) = (text, 0);
-    let mut pace = Pace::new();
+    let mut pace = LongPace::new();
     for found in search.finder(0) {
-        pace.tick();
+        if !pace.goes_on() {
+            break;
+        }
         let at = pieces::offset(width, rest, found - before);
         long::append(&mut out, &rest[..at])?;
         long::append(&mut out, given)?;
@@ -695,5 +701,23 @@ fn empty(ty: &ColumnType) -> Value {
         Value::NVarChar(Bytes::new())
     } else {
         Value::VarChar(Bytes::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn a_search_ends_early_where_it_is_cancelled() {
+        let (text, cancel) = ("ab".repeat(4_096), Arc::new(sos::park::Cancel::new()));
+        let find = |needle: &str| Finder::new(text.as_bytes(), needle.as_bytes(), 0).count();
+        let both = || (find("b"), find(&text));
+        assert_eq!(long::cancellable(&cancel, both), (4_096, 1));
+        cancel.set();
+        let (few, none) = long::cancellable(&cancel, both);
+        assert!(few < 256 && none == 0, "{few} {none}");
     }
 }

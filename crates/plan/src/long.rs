@@ -157,7 +157,7 @@ pub fn push<T>(list: &mut Vec<T>, item: T) -> Result<()> {
 pub const PAUSE: Pause = Pause(Some(Lent { pause: pause_and_look, ask, join }));
 
 /// Yields as [`pause`] does. Returns whether the result of the work that the thread is in is still wanted.
-fn pause_and_look() -> bool {
+pub fn pause_and_look() -> bool {
     pause();
     !is_cancelled()
 }
@@ -374,6 +374,41 @@ pub fn is_cancelled() -> bool {
     CANCEL.with_borrow(|cancel| cancel.as_ref().is_some_and(|cancel| cancel.is_set()))
 }
 
+/// Paces a loop over the units of a long value, as `sos::sched::Pace` does, and ends it once its result
+/// is no longer wanted.
+#[derive(Debug)]
+pub struct LongPace(u32);
+
+impl LongPace {
+    const TICKS: u32 = 256;
+
+    /// Begins to count: the first look is due after 256 steps.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Self::TICKS)
+    }
+
+    /// Counts a step of the loop, and yields every so often. Returns whether the loop goes on.
+    #[inline]
+    pub fn goes_on(&mut self) -> bool {
+        self.0 -= 1;
+        self.0 > 0 || self.look()
+    }
+
+    #[cold]
+    fn look(&mut self) -> bool {
+        self.0 = Self::TICKS;
+        yield_if_quantum_due();
+        !is_cancelled()
+    }
+}
+
+impl Default for LongPace {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// The memory of a structure of many small pieces, such as a tree: requested piece by piece, a megabyte at
 /// a time, before it is taken.
 #[derive(Debug, Default)]
@@ -488,7 +523,17 @@ mod tests {
         let (decoded, encoded, like, is_xml) = cancellable(&cancel, try_all);
         assert!(decoded == [text.len(); 2] && is_xml);
         assert!(like.iter().all(|found| *found == (Some(true), true)), "{like:?}");
+        let keys = || {
+            let part = KeyPart { collation: latin, direction: Direction::Ascending };
+            let (mut key, mut form) = (Vec::new(), Vec::new());
+            encode_value_asked(&wide, part, &mut key);
+            group_key_asked(&narrow, latin, &mut form);
+            [key.len(), form.len()]
+        };
+        let whole_keys = cancellable(&cancel, keys);
         cancel.set();
+        let early_keys = cancellable(&cancel, keys);
+        assert!(early_keys.iter().zip(whole_keys).all(|(early, whole)| *early < whole / 8));
         let early = cancellable(&cancel, try_all);
         assert!(early.0.iter().zip(decoded).all(|(early, whole)| *early < whole / 8));
         assert!(early.1.iter().zip(encoded).all(|(early, whole)| *early < whole / 8));

@@ -15,7 +15,7 @@ use super::bound::Bound;
 use super::interner::Unknown;
 use super::kernel::{Kernel, cannot_fail};
 use super::keys::{KeyRows, Keys, NullKeys};
-use super::long_keys::ask_for_keys;
+use super::long_keys::with_keys;
 use super::parallel::{Desk, Help, Tables, lead, pieces_of_aggregate};
 use super::pushdown::Pushdown;
 use super::restrict::Restriction;
@@ -387,15 +387,14 @@ impl<'p> Stage<'p> for Collect<'p> {
             (cx.session.accounting.grant.charge(0), cx.session.accounting.grant.charge(0))
         });
         for set in &mut self.sets {
-            ask_for_keys(&keys, &batch.selection)?;
-            set.number(&keys, batch);
+            with_keys(&keys, &batch.selection, cx, || set.number(&keys, batch))?;
             for ((state, (call, loads)), values) in
                 set.states.iter_mut().zip(&loads).zip(&evaluated)
             {
                 let selection = values.filtered.as_ref().unwrap_or(&batch.selection);
                 let groups = Groups { numbers: &set.numbers, selection, len: set.groups };
                 let added = match state {
-                    State::Typed(totals, first) => add_typed(totals, first, groups, values),
+                    State::Typed(totals, first) => add_typed(totals, first, groups, values, cx),
                     State::Twin(_) => Ok(()),
                     State::Rows(states) => {
                         let loads = loads.as_deref().unwrap_or_default();
@@ -428,11 +427,12 @@ fn add_typed(
     first: &mut Option<Box<FirstOfGroup>>,
     groups: Groups<'_>,
     values: &Evaluated<'_>,
+    cx: &Cx<'_>,
 ) -> Result<()> {
-    let argument = values.arguments.first().copied();
+    let arguments = &values.arguments;
+    let argument = arguments.first().copied();
     let Some(first) = first else { return totals.add(groups, argument) };
-    ask_for_keys(&values.arguments, groups.selection)?;
-    let kept = first.new_rows(&values.arguments, groups);
+    let kept = with_keys(arguments, groups.selection, cx, || first.new_rows(arguments, groups))?;
     totals.add(Groups { selection: &kept, ..groups }, argument)
 }
 

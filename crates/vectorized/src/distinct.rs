@@ -8,7 +8,7 @@ use types::value::ColumnType;
 use super::interner::Unknown;
 use super::kernel::Kernel;
 use super::keys::{KeyRows, Keys, NullKeys};
-use super::long_keys::ask_for_keys;
+use super::long_keys::with_keys;
 use super::table::KeyTable;
 use super::{Flow, Input, Operator, Receive, Rows, Stage, compile, stream, with};
 use executor::Cx;
@@ -106,8 +106,7 @@ impl Seen {
     ) -> Result<Selection> {
         let _label = ledger::labelled(Label::Aggregate);
         let mut next = u32::try_from(self.table.len()).unwrap_or(u32::MAX);
-        ask_for_keys(vectors, selection)?;
-        self.number(vectors, selection, Unknown::Add);
+        with_keys(vectors, selection, cx, || self.number(vectors, selection, Unknown::Add))?;
         let mut kept = Selection::default();
         kept.clear();
         for (row, number) in selection.iter().zip(&self.numbers) {
@@ -122,14 +121,18 @@ impl Seen {
     }
 
     /// Returns the rows whose keys have been seen, or those whose keys have not.
+    ///
+    /// # Errors
+    /// As [`with_keys`].
     pub(super) fn rows_seen(
         &mut self,
         vectors: &[&Vector],
         selection: &Selection,
         wanted: bool,
-    ) -> Selection {
+        cx: &Cx<'_>,
+    ) -> Result<Selection> {
         let _label = ledger::labelled(Label::Aggregate);
-        self.number(vectors, selection, Unknown::Skip);
+        with_keys(vectors, selection, cx, || self.number(vectors, selection, Unknown::Skip))?;
         let mut kept = Selection::default();
         kept.clear();
         let mut without = self.rows.without.iter().copied().peekable();
@@ -139,7 +142,7 @@ impl Seen {
                 kept.push(row);
             }
         }
-        kept
+        Ok(kept)
     }
 
     fn number(&mut self, vectors: &[&Vector], selection: &Selection, unknown: Unknown) {

@@ -16,7 +16,7 @@ use types::{Result, Value};
 
 use super::filter::Narrow;
 use super::kernel::{Kernel, cannot_fail};
-use super::long_keys::ask_for_keys;
+use super::long_keys::with_keys;
 use super::parallel::Tables;
 use super::restrict::Restriction;
 use super::scan::{Decode, ImageRows, by_work};
@@ -468,22 +468,23 @@ impl<'p> Stage<'p> for LookUp<'p> {
         for kernel in &mut self.keys {
             vectors.push(kernel.evaluate(batch, &batch.selection, cx)?);
         }
-        ask_for_keys(&vectors, &batch.selection)?;
         self.encoded.clear();
         self.key_rows.clear();
-        for row in batch.selection.iter() {
-            // NULL equals nothing, so it is not looked up.
-            if vectors.iter().any(|vector| vector.is_null(row)) {
-                continue;
-            }
-            self.encoded.push_with(|out| {
-                for (vector, part) in vectors.iter().zip(&self.parts) {
-                    encode_row(vector, row, *part, out);
+        let (encoded, key_rows, parts) = (&mut self.encoded, &mut self.key_rows, &self.parts);
+        with_keys(&vectors, &batch.selection, cx, || {
+            for row in batch.selection.iter() {
+                // NULL equals nothing, so it is not looked up.
+                if vectors.iter().any(|vector| vector.is_null(row)) {
+                    continue;
                 }
-            });
-            self.key_rows.push(u32::try_from(row).unwrap_or(u32::MAX));
-        }
-        Ok(())
+                encoded.push_with(|out| {
+                    for (vector, part) in vectors.iter().zip(parts) {
+                        encode_row(vector, row, *part, out);
+                    }
+                });
+                key_rows.push(u32::try_from(row).unwrap_or(u32::MAX));
+            }
+        })
     }
 
     fn give(

@@ -109,7 +109,7 @@ impl<'p> Stage<'p> for Output<'p> {
                 return Ok(Flow::More);
             }
             Rule::Among { seen, others, wanted } => {
-                let found = others.rows_seen(&vectors, &all, *wanted);
+                let found = others.rows_seen(&vectors, &all, *wanted, cx)?;
                 seen.new_rows(&vectors, &found, cx)?
             }
         };

@@ -11,7 +11,7 @@ use types::key::{Direction, KeyPart};
 
 use super::bound::Bound;
 use super::kernel::Kernel;
-use super::long_keys::ask_for_keys;
+use super::long_keys::with_keys;
 use super::store::Store;
 use super::{Flow, Input, Operator, Receive, Rows, compile, with};
 use executor::Cx;
@@ -149,20 +149,21 @@ impl<'p> SortEncoder<'p> {
         for kernel in &mut self.kernels {
             vectors.push(kernel.evaluate(batch, &batch.selection, cx)?);
         }
-        ask_for_keys(&vectors, &batch.selection)?;
-        for row in batch.selection.iter() {
-            self.key.clear();
-            for (vector, part) in vectors.iter().zip(&self.parts) {
-                encode_row(vector, row, *part, &mut self.key);
+        let (parts, key) = (&self.parts, &mut self.key);
+        with_keys(&vectors, &batch.selection, cx, || {
+            for row in batch.selection.iter() {
+                key.clear();
+                for (vector, part) in vectors.iter().zip(parts) {
+                    encode_row(vector, row, *part, key);
+                }
+                see(row, key);
             }
-            see(row, &self.key);
-        }
-        Ok(())
+        })
     }
 }
 
 /// Appends the key of a row of a vector, as `encode_value` encodes its value. The caller asks for the memory of long
-/// ones: [`ask_for_keys`].
+/// ones: [`with_keys`].
 pub(super) fn encode_row(vector: &Vector, row: usize, part: KeyPart, out: &mut Vec<u8>) {
     let start = out.len();
     match vector.data() {

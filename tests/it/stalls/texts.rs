@@ -89,6 +89,7 @@ const STATEMENTS: &[&str] = &[
     "DECLARE @d int; EXEC sp_xml_preparedocument @d OUTPUT, @x; SELECT COUNT(*) FROM OPENXML(@d, '/r/a') WITH (b char); \
      EXEC sp_xml_removedocument @d",
     "SELECT COUNT(*) FROM OPENJSON(@j) WITH (a varchar(9), c int)",
+    "SELECT COUNT(*) FROM OPENJSON(N'{\"a\": ' + @j + N'}') WITH (a nvarchar(max) AS JSON)",
     "SELECT COUNT(*) FROM OPENJSON(@j) AS o CROSS APPLY OPENJSON(o.value)",
     "SELECT @s",
     "SELECT @w, @x",
@@ -102,6 +103,8 @@ const STATEMENTS: &[&str] = &[
      UPDATE #w SET s.WRITE('x', 5, 1); SELECT COUNT(*) FROM #w WHERE s LIKE '%zz'; DROP TABLE #w",
     "SELECT TOP (1) 1 AS n FROM (SELECT @w AS w UNION ALL SELECT @w + N'x') AS t ORDER BY w",
     "SELECT COUNT(*) FROM (SELECT w FROM (VALUES (@w), (@w + N'x')) AS t (w) GROUP BY w) AS x",
+    "SELECT COUNT(DISTINCT w) FROM (VALUES (@w), (@w + N'x')) AS t (w)",
+    "SELECT COUNT(*) FROM (SELECT w FROM (VALUES (@w)) AS t (w) EXCEPT SELECT w FROM (VALUES (@w + N'x')) AS u (w)) AS x",
     "SELECT COUNT(DISTINCT s) FROM (VALUES (@s), (@s + 'x')) AS t (s)",
     "SELECT DATALENGTH(MAX(w)) FROM (VALUES (@w), (@w + N'x')) AS t (w)",
     "SELECT COUNT(*) FROM (VALUES (@w)) AS a (w) JOIN (VALUES (@w)) AS b (w) ON a.w = b.w",

@@ -91,8 +91,8 @@ fn source(binder: &Binder<'_>, pseudo: &Pseudo<'_>) -> Source {
     }
 }
 
-/// Returns the guard for columns of the changed rows: that of the target, a view if the statement
-/// names one.
+/// Returns the guard for columns of the changed rows: that of the target, a view or a synonym if the
+/// statement names one.
 fn guard(binder: &Binder<'_>, pseudo: &Pseudo<'_>) -> Option<Arc<Guard>> {
     binder.rights?;
     let table = pseudo.table;
@@ -109,19 +109,23 @@ fn guard(binder: &Binder<'_>, pseudo: &Pseudo<'_>) -> Option<Arc<Guard>> {
         let shows_some = columns.clone().any(|i| shows(source, i).is_some());
         source.view.as_ref().filter(|_| shows_some).map(|view| (source, view))
     });
-    if let Some((source, ViewSource { module, .. })) = through {
-        let view = Securable {
-            id: module.id,
-            schema_id: module.schema_id,
-            schema: &module.schema,
-            name: &module.name,
-        };
+    let (database_id, object) = match (&through, &binder.synonym) {
+        (_, Some(synonym)) => (synonym.database_id, synonym.securable()),
+        (Some((_, ViewSource { module, .. })), None) => {
+            let (schema, name) = (module.schema.as_str(), module.name.as_str());
+            let (id, schema_id) = (module.id, module.schema_id);
+            (module.database_id, Securable { id, schema_id, schema, name })
+        }
+        (None, None) => (table.database_id, Securable::table(table)),
+    };
+    match through {
         // A column that the view does not show can't be read through it.
-        let places = columns.map(|i| shows(source, i));
-        return crate::require::output_guard(binder, module.database_id, &view, places);
+        Some((source, _)) => {
+            let places = columns.map(|i| shows(source, i));
+            crate::require::output_guard(binder, database_id, &object, places)
+        }
+        None => crate::require::output_guard(binder, database_id, &object, columns.map(Some)),
     }
-    let object = Securable::table(table);
-    crate::require::output_guard(binder, table.database_id, &object, columns.map(Some))
 }
 
 fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {

@@ -336,10 +336,11 @@ impl Setter<'_> {
             return row::default_value(binder, &self.base.definition, column);
         }
         let value = bind_expr(binder, value)?;
-        let old = Expr::new(
-            ExprKind::Column(self.base.old.plus(usize::from(ordinal))),
-            self.type_of(ordinal),
-        );
+        let register = self.base.old.plus(usize::from(ordinal));
+        if op != ast::AssignOp::Assign {
+            binder.level.sources[self.source].check_read(register)?;
+        }
+        let old = Expr::new(ExprKind::Column(register), self.type_of(ordinal));
         row::stored(compound(op, old, value, binder.meaning)?, column)
     }
 

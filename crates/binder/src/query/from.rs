@@ -17,9 +17,10 @@ use crate::context::{check_local, require_entry};
 use crate::dml::is_nested;
 use crate::expr::{bind_condition, bind_expr, common_type, convert_to};
 use crate::hint::check_table_hints;
+use crate::require::Guarded;
 use crate::{Binder, Source, SourceColumn, ViewSource};
 use catalog::name::Name;
-use catalog::security::{Owner, Securable};
+use catalog::security::Owner;
 use catalog::{ModuleDef, Object, TableDef};
 use optimizer::inner_join;
 use plan::depth;
@@ -214,7 +215,7 @@ pub fn bind_named_source(
     }
     let resolved = resolve_table(binder, table)?;
     crate::require::require_named(binder, table, &resolved, "SELECT")?;
-    let guarded = binder.rights.and_then(|_| guarded(binder, table, &resolved));
+    let guarded = binder.rights.and_then(|_| Guarded::of(binder, table, &resolved));
     let node = bind_resolved(binder, resolved, name, alias.is_none(), hints)?;
     if let Some(guarded) = &guarded {
         guard_last(binder, guarded);
@@ -222,60 +223,15 @@ pub fn bind_named_source(
     Ok(node)
 }
 
-/// Ids and names of an object that may have column permissions.
-struct Guarded {
-    database_id: i16,
-    id: i32,
-    schema_id: i32,
-    schema: String,
-    name: String,
-}
-
-/// Returns the object whose permissions a column of this source needs: a synonym if the name is that
-/// of one which has the owner of its target.
-fn guarded(binder: &Binder<'_>, name: &ObjectName, resolved: &Resolved<'_>) -> Option<Guarded> {
-    let target = match resolved {
-        // Temporary tables belong to the session.
-        Resolved::Table(table) if table.name.starts_with('#') => return None,
-        Resolved::Table(table) => Guarded {
-            database_id: table.database_id,
-            id: table.id,
-            schema_id: table.schema_id,
-            schema: table.schema.clone(),
-            name: table.name.clone(),
-        },
-        Resolved::View(view, _) => Guarded {
-            database_id: view.database_id,
-            id: view.id,
-            schema_id: view.schema_id,
-            schema: view.schema.clone(),
-            name: view.name.clone(),
-        },
-        Resolved::System(..) => return None,
-    };
-    let ids = (target.database_id, (target.id, target.schema_id));
-    match crate::require::named_synonym(binder, name, ids).filter(|named| named.is_chained) {
-        None => Some(target),
-        Some(named) => Some(Guarded {
-            database_id: named.database_id,
-            id: named.synonym.id,
-            schema_id: named.schema_id,
-            schema: named.synonym.schema.clone(),
-            name: named.synonym.name.clone(),
-        }),
-    }
-}
-
 /// Sets the column permissions of the source bound last.
 fn guard_last(binder: &mut Binder<'_>, of: &Guarded) {
     let columns = binder.level.last().columns.len();
-    let object =
-        Securable { id: of.id, schema_id: of.schema_id, schema: &of.schema, name: &of.name };
-    let guard = crate::require::guard(binder, of.database_id, &object, columns);
+    let guard = crate::require::guard(binder, of.database_id, &of.securable(), columns);
     binder.level.last_mut().guard = guard;
 }
 
-/// Sets the column permissions of a statement's target, which was bound without checks.
+/// Sets the permissions for the columns of a statement's target, which was bound without checks:
+/// SELECT is needed where one is read, as on the right of an assignment.
 pub fn guard_target(binder: &mut Binder<'_>, name: &ObjectName) {
     let is_cte = |simple: &Ident| binder.ctes.iter().any(|cte| Name::same(&cte.name, simple));
     let simple = name.as_simple();
@@ -286,9 +242,11 @@ pub fn guard_target(binder: &mut Binder<'_>, name: &ObjectName) {
     }
     // An unresolved name has been reported already.
     if let Ok(resolved) = resolve_table(binder, name)
-        && let Some(guarded) = guarded(binder, name, &resolved)
+        && let Some(of) = Guarded::of(binder, name, &resolved)
     {
-        guard_last(binder, &guarded);
+        let columns = binder.level.last().columns.len();
+        let guard = crate::require::target_guard(binder, of.database_id, &of.securable(), columns);
+        binder.level.last_mut().guard = guard;
     }
 }
 

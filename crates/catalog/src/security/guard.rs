@@ -7,7 +7,8 @@ use types::{Error, Msg, Result};
 use super::{Rights, Securable, is_of_column};
 use crate::Database;
 
-/// Column permissions of a table or view. Exists only where a GRANT or DENY names a column.
+/// Permissions on the columns of a table or view. Exists only where a GRANT or DENY names a column, or
+/// where SELECT on the object was not checked and is missing.
 #[derive(Debug)]
 pub struct Guard {
     database: String,
@@ -53,18 +54,38 @@ impl Guard {
         if !database.permissions.iter().any(|p| is_of_column(p, object.id)) {
             return None;
         }
+        Some(Arc::new(Self::with(rights, database, object, columns)))
+    }
+
+    /// Returns the guard of the target of a change with this many columns, on which SELECT was not
+    /// checked: reading a column of it is 229 where no column may be read. `None` if all may be
+    /// read and changed.
+    pub fn of_target(
+        rights: &Rights,
+        database: &Database,
+        object: &Securable<'_>,
+        columns: usize,
+    ) -> Option<Arc<Self>> {
+        if rights.has(database, object, "SELECT") {
+            return Self::of(rights, database, object, columns);
+        }
+        let whole = !rights.has_some_column(database, object, "SELECT");
+        Some(Arc::new(Self { whole, ..Self::with(rights, database, object, columns) }))
+    }
+
+    fn with(rights: &Rights, database: &Database, object: &Securable<'_>, columns: usize) -> Self {
         let may = |place: usize| {
             let column_id = i32::try_from(place + 1).unwrap_or(i32::MAX);
             let has = |permission| rights.has_column(database, object, column_id, permission);
             (has("SELECT"), has("UPDATE"))
         };
-        Some(Arc::new(Self {
+        Self {
             database: database.name.clone(),
             schema: object.schema.to_owned(),
             name: object.name.to_owned(),
             columns: (0..columns).map(may).collect(),
             whole: false,
-        }))
+        }
     }
 
     /// Returns the guard for the columns that OUTPUT shows of an object, on which SELECT was not

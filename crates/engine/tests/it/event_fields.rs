@@ -224,3 +224,46 @@ fn a_lock_that_is_not_granted_says_whether_time_or_its_client_ended_it() {
     assert!(cancelled[0][0].parse::<u32>().unwrap() > 0, "{cancelled:?}");
     assert_eq!(cancelled[0][1..], ["0", "0"]);
 }
+
+/// Offsets are counted from the one before, within one text: a statement of another text in between,
+/// a loop that goes back, and characters of two units do not move them.
+#[test]
+fn offsets_of_statements_are_places_in_their_own_text() {
+    let (instance, mut watcher) = watched(
+        "ADD EVENT sqlserver.sql_statement_completed, ADD EVENT sqlserver.sp_statement_completed
+         ADD TARGET package0.ring_buffer",
+    );
+    let mut other = login(&instance);
+    let module = "CREATE PROCEDURE dbo.p AS SELECT N'é😀' AS m SELECT N'😀' AS n";
+    run(&mut other, module);
+    let texts = [
+        "DECLARE @i int = 0\nWHILE @i < 2 BEGIN SELECT N'😀😀é' AS a EXEC dbo.p SELECT N'b' AS b SET @i += 1 END SELECT 9 AS c",
+        "SELECT N'😀' AS d EXEC dbo.p; SELECT N'é' AS e;  ",
+    ];
+    let fields = ["offset", "offset_end", "statement"];
+    for text in texts {
+        run(&mut other, text);
+    }
+    let check =
+        |event: &str, watcher: &mut engine::session::Session, texts: &[&str], some: usize| {
+            let shown = told(watcher, event, &fields);
+            let of_texts = shown.iter().filter(|row| row[2].starts_with("SELECT N'"));
+            let mut found = 0;
+            for row in of_texts {
+                let [from, to] = [0, 1].map(|at| row[at].parse::<i64>().unwrap());
+                let is_there = texts.iter().any(|text| {
+                    let units: Vec<u16> = text.encode_utf16().collect();
+                    let from = usize::try_from(from / 2).unwrap();
+                    // The offset of the last unit; -1 for the last statement of a text.
+                    let to = usize::try_from(to / 2 + 1).ok().filter(|_| to >= 0);
+                    let part = units.get(from..to.unwrap_or(units.len())).unwrap_or_default();
+                    String::from_utf16_lossy(part).trim_end_matches([' ', ';']) == row[2]
+                });
+                assert!(is_there, "{event} {row:?}");
+                found += 1;
+            }
+            assert_eq!(found, some, "{event}: {shown:?}");
+        };
+    check("sql_statement_completed", &mut watcher, &texts, 2 * 2 + 2);
+    check("sp_statement_completed", &mut watcher, &[module], 2 * 3);
+}

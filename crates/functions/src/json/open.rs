@@ -98,9 +98,12 @@ fn bind_open_with(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>
 
 /// Returns the text and the node at the path.
 fn source(values: &[Value], path_place: Option<usize>) -> Result<Option<(String, Node, Path)>> {
-    let text_at = |place: usize| values.get(place).and_then(|v| v.as_text(Collation::default()));
-    let Some(json) = text_at(0) else { return Ok(None) };
-    let path = match path_place.map(text_at) {
+    let text_at = |place: usize| match values.get(place) {
+        Some(value) => long::text(value, Collation::default()),
+        None => Ok(None),
+    };
+    let Some(json) = text_at(0)? else { return Ok(None) };
+    let path = match path_place.map(text_at).transpose()? {
         None => Path { mode: PathMode::Lax, append: false, steps: Vec::new() },
         Some(Some(path)) => Path::parse(&path)?,
         Some(None) => return Ok(None),
@@ -135,7 +138,7 @@ fn open(_: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
             Kind::Array(_) => (4, long::nvarchar(&json[node.span.clone()])),
             Kind::Object(_) => (5, long::nvarchar(&json[node.span.clone()])),
         };
-        made.push(vec![Value::nvarchar(key), value, Value::TinyInt(number)])
+        made.push(vec![long::nvarchar(key), value, Value::TinyInt(number)])
     };
     match &node.kind {
         Kind::Object(properties) => {
@@ -201,7 +204,7 @@ fn cell(json: &str, node: &Node, path: &Path, wanted: Wanted) -> Result<Value> {
         if !found.is_structure() {
             return missing(Msg::JsonObjectNotFound);
         }
-        return Ok(Value::nvarchar(&json[found.span.clone()]));
+        return Ok(long::nvarchar(&json[found.span.clone()]));
     }
     if found.is_structure() {
         return missing(Msg::JsonScalarNotFound);

@@ -1,12 +1,14 @@
 //! Garbage collectors of the process (row versions and the like), and the wait of a request that is
 //! refused memory until a collector has freed some: wait type `MEMORY_ALLOCATION_EXT`.
 //!
-//! A wait ends when there is room, when a pass has freed nothing and left nothing, or when for
-//! [`PATIENCE`] nothing that is left could be freed, because a transaction can still see it.
+//! A wait ends when there is room, when a pass has freed nothing and left nothing, or when many
+//! passes have freed nothing of what is left, because a transaction can still see it: see
+//! [`Patience`].
 
 use std::time::Duration;
 
 use super::budget::{reserve_for, room_for};
+use super::patience::{Next, Patience, Progress};
 use super::relief::Relief;
 use crate::lock::Proven;
 use crate::park::{self, Cancel, Wake};
@@ -14,8 +16,8 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::wait::WaitType;
 use crate::{clock, epoch};
 
-/// How long a request waits while garbage is left but none of it can be freed.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// How often a request that waits looks whether it may go on without an answer.
+const LOOK_EACH: Duration = Duration::from_millis(250);
 /// How long a request waits at most.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Time between two passes that free nothing.
@@ -28,8 +30,9 @@ const LOOK_PAUSE: Duration = Duration::from_micros(100);
 static RELIEF: Relief<Proven> = Relief::new();
 /// The number of collectors; without one, no request waits.
 static COLLECTORS: AtomicU32 = AtomicU32::new(0);
-/// Pieces that the collectors have freed so far, and pieces that the last pass had to leave.
+/// The parts of [`Progress`].
 static FREED: AtomicU64 = AtomicU64::new(0);
+static SETTLED: AtomicU64 = AtomicU64::new(0);
 static LEFT: AtomicU64 = AtomicU64::new(0);
 
 /// Why a request gets no more memory.
@@ -66,14 +69,13 @@ fn wait(has_room: &dyn Fn() -> bool, cancel: Option<&Cancel>) -> Result<(), NoRo
         return Err(NoRoom::OverLimit);
     }
     let end_ns = clock::deadline_ns(WAIT_MAX);
-    let mut fruitless_ns = clock::deadline_ns(PATIENCE);
-    let mut freed = FREED.load(Ordering::Relaxed);
+    let mut patience = Patience::new(progress());
     loop {
         let ticket = RELIEF.ask();
         park::unpark_all(collectors_key());
         let must_wait = || !RELIEF.is_answered(ticket);
         let wait_type = WaitType::MemoryAllocation;
-        if park::park(waiters_key(), wait_type, must_wait, Some(PATIENCE), cancel)
+        if park::park(waiters_key(), wait_type, must_wait, Some(LOOK_EACH), cancel)
             == Wake::Cancelled
         {
             return Err(NoRoom::Cancelled);
@@ -81,19 +83,27 @@ fn wait(has_room: &dyn Fn() -> bool, cancel: Option<&Cancel>) -> Result<(), NoRo
         if has_room() {
             return Ok(());
         }
-        let (now_ns, freed_now) = (clock::monotonic_ns(), FREED.load(Ordering::Relaxed));
-        let is_answered = RELIEF.is_answered(ticket);
-        if freed_now != freed || !is_answered {
-            freed = freed_now;
-            fruitless_ns = clock::deadline_ns(PATIENCE);
-        } else if LEFT.load(Ordering::Relaxed) == 0 || now_ns >= fruitless_ns {
-            return Err(NoRoom::OverLimit);
-        } else {
-            park::sleep(PAUSE, wait_type, cancel);
+        if RELIEF.is_answered(ticket) {
+            match patience.after_pass(progress()) {
+                Next::GiveUp => return Err(NoRoom::OverLimit),
+                Next::Pause => {
+                    park::sleep(PAUSE, wait_type, cancel);
+                }
+                Next::Ask => {}
+            }
         }
-        if now_ns >= end_ns {
+        if clock::monotonic_ns() >= end_ns {
             return Err(NoRoom::OverLimit);
         }
+    }
+}
+
+/// Returns what the collectors have done. Acquire is in the answer to the ticket.
+fn progress() -> Progress {
+    Progress {
+        freed: FREED.load(Ordering::Relaxed),
+        settled: SETTLED.load(Ordering::Relaxed),
+        left: LEFT.load(Ordering::Relaxed),
     }
 }
 
@@ -146,7 +156,9 @@ impl Collector {
         RELIEF.pass(|| {
             let mut pass = collect();
             if is_asked {
-                pass.freed += free_unlinked();
+                let unlinked = free_unlinked();
+                pass.freed += unlinked.freed;
+                SETTLED.fetch_add(u64::from(unlinked.is_settled), Ordering::Relaxed);
                 super::flush();
             }
             pass.left += epoch::pending() as u64;
@@ -171,14 +183,21 @@ impl Drop for Collector {
     }
 }
 
-/// Waits until no thread can see what has been unlinked and frees it; returns the number of items
-/// freed.
-fn free_unlinked() -> u64 {
+/// What [`free_unlinked`] has done.
+struct Unlinked {
+    /// The number of items freed.
+    freed: u64,
+    /// Whether no thread held all of them back.
+    is_settled: bool,
+}
+
+/// Waits a little until no thread can see what has been unlinked, and frees it.
+fn free_unlinked() -> Unlinked {
     let mut freed = 0;
     for _ in 0..LOOKS {
         let before = epoch::pending();
         if before == 0 {
-            break;
+            return Unlinked { freed, is_settled: true };
         }
         epoch::collect();
         let now = before.saturating_sub(epoch::pending()) as u64;
@@ -187,5 +206,5 @@ fn free_unlinked() -> u64 {
             park::sleep(LOOK_PAUSE, WaitType::SleepTask, None);
         }
     }
-    freed
+    Unlinked { freed, is_settled: freed > 0 || epoch::pending() == 0 }
 }

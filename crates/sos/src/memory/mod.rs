@@ -31,6 +31,8 @@ mod heap;
 #[cfg(not(any(loom, shuttle)))]
 mod joined;
 #[cfg(not(any(loom, shuttle)))]
+mod patience;
+#[cfg(not(any(loom, shuttle)))]
 mod pool;
 mod relief;
 mod slices;

@@ -10,9 +10,9 @@ use types::row::RowBuffer;
 use crate::models::{check, prove};
 use crate::primitives::Mutant;
 use crate::{
-    Bounds, Decision, Error, IndexId, IndexKind, IndexSpec, Isolation, Keys, Order, Read, RowImage,
-    RowLock, ScanSpec, Store, StoreOptions, Table, TableId, TableKind, TableSpec, Transaction,
-    TransactionOptions, Uniqueness, WhenOwned,
+    Bounds, Claim, Decision, Error, Hold, IndexId, IndexKind, IndexSpec, Isolation, Keys, Order,
+    Read, RowImage, RowLock, ScanSpec, Store, StoreOptions, Table, TableId, TableKind, TableSpec,
+    Transaction, TransactionOptions, Uniqueness, WhenOwned,
 };
 
 pub(super) const BY_KEY: IndexId = IndexId(1);
@@ -107,6 +107,46 @@ fn upserts() {
         .collect();
     both.into_iter().for_each(|one| one.join().unwrap());
     assert_eq!(table.read_point(BY_KEY, &[5], |image| image.bytes[1]), Ok(Some(2)));
+}
+
+/// One thread locks a table against changes and then against readers, too, while another claims a
+/// row before it changes it. Where each waits for the other, one of them ends without a change.
+fn lock_twice() {
+    let (store, table) = table();
+    let writer = {
+        let (store, table) = (Arc::clone(&store), Arc::clone(&table));
+        spawn(move || {
+            let tx = store.begin(TransactionOptions::EXPLICIT);
+            let add = || {
+                let row = tx.get(&table, BY_KEY, &[1], Read::COMMITTED)?.expect("it is there");
+                let Claim::Current(row) = tx.claim(row, WhenOwned::Wait)? else {
+                    panic!("it waits")
+                };
+                tx.update(row, image(&[1, 5]), Keys::Same)
+            };
+            match add() {
+                Ok(_) => tx.commit().map(drop).unwrap(),
+                Err(error) => assert_eq!(error, Error::Deadlock),
+            }
+        })
+    };
+    let mut tx = store.begin(TransactionOptions::EXPLICIT);
+    let read = Read { isolation: Isolation::ReadCommitted, lock: RowLock::None };
+    if tx.hold_table(&table, Hold::Shared, WhenOwned::Wait).is_ok() {
+        let before = rows(&tx, &table, read);
+        tx.next_statement();
+        match tx.hold_table(&table, Hold::Exclusive, WhenOwned::Wait) {
+            Err(error) => assert_eq!(error, Error::Deadlock),
+            Ok(()) => assert_eq!(rows(&tx, &table, read), before, "what was locked has changed"),
+        }
+    }
+    tx.rollback();
+    writer.join().unwrap();
+}
+
+#[test]
+fn models_row_locks_are_kept_when_a_stronger_one_is_taken_back() {
+    prove(lock_twice, Mutant::OlderHoldsWithdrawn);
 }
 
 #[test]

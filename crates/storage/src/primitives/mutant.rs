@@ -43,6 +43,8 @@ pub(crate) enum Mutant {
     BookWithoutWait,
     /// A reader that enters a row lock does not look for transactions that are changing the row.
     HoldWithoutLook,
+    /// A reader that takes a row lock back takes back the weaker ones that it had before, too.
+    OlderHoldsWithdrawn,
     /// A writer looks for row locks before it links its version.
     HoldsSeenBeforeLink,
     /// A statement reads without publishing its snapshot, so the versions it sees may be freed.

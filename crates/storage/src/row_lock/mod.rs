@@ -18,13 +18,24 @@
 //!
 //! A transaction that waits for a hold waits for the end of its holder, as for a row.
 //!
+//! The holds are in ordered maps, which grow and shrink by nodes of eleven entries: a table that
+//! doubles would keep all others spinning while a million holds are copied, and would take its
+//! memory at once. What is done under the lock is bounded by the depth of a tree; only a request
+//! that conflicts with holds of the kind that another transaction has looks at those it meets.
+//!
 //! This folder does not know transactions, isolation levels or waiting: `transaction/row_locks.rs`
-//! takes the holds. Start with [`LockBook`]; `range.rs` finds the key ranges that contain a key.
+//! takes the holds. Start with [`LockBook`]; `range.rs` finds the key ranges that contain a key,
+//! `users.rs` counts what each transaction holds.
 
 mod range;
 mod show;
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;
+mod users;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -32,6 +43,7 @@ use smallvec::SmallVec;
 use crate::index::{Index, with_buffer};
 use crate::primitives::{SpinClass, SpinLock, booked};
 use crate::row_lock::range::Ranges;
+use crate::row_lock::users::{User, Users};
 use crate::spec::{Bounds, IndexId, RowId, RowImage};
 use crate::version::{Blocker, LockWait, TxState};
 pub(crate) use range::KeyRange;
@@ -49,6 +61,18 @@ pub enum Hold {
 }
 
 impl Hold {
+    /// All modes, the weakest first.
+    const ALL: [Self; 3] = [Self::Shared, Self::Update, Self::Exclusive];
+
+    /// The place of the mode in [`Self::ALL`].
+    const fn index(self) -> usize {
+        match self {
+            Self::Shared => 0,
+            Self::Update => 1,
+            Self::Exclusive => 2,
+        }
+    }
+
     /// Returns whether two transactions may hold the same thing in these modes.
     const fn goes_with(self, other: Self) -> bool {
         matches!((self, other), (Self::Shared, Self::Shared | Self::Update))
@@ -109,15 +133,24 @@ enum Stage {
 /// Checks by writers after which a book that no transaction uses is closed.
 const IDLE_LOOKS_MAX: u32 = if cfg!(test) { 4 } else { 1024 };
 
+/// The holds on one thing.
+type Holders = SmallVec<[Held; 1]>;
+
+/// What is done with each hold that is met; [`ControlFlow::Break`] ends the search.
+type Each<'a> = &'a mut dyn FnMut(&Held) -> ControlFlow<()>;
+
+/// Holds that are removed while the lock is held.
+const REMOVED_AT_ONCE: usize = if cfg!(test) { 2 } else { 64 };
+
 #[derive(Default)]
 struct Book {
     stage: Stage,
     /// Transactions that hold something or are about to.
-    users: u32,
+    users: Users,
     idle_looks: u32,
-    rows: HashMap<RowId, SmallVec<[Held; 1]>, foldhash::fast::FixedState>,
+    rows: BTreeMap<RowId, Holders>,
     ranges: Ranges,
-    whole: SmallVec<[Held; 1]>,
+    whole: Holders,
     queued: Vec<Queued>,
 }
 
@@ -144,64 +177,89 @@ pub(crate) enum Asked {
     Entered,
     /// Another transaction's hold conflicts, or it waits first.
     Behind(Blocker),
-    /// The book needs these bytes at once to have room for more rows.
-    Full(usize),
-}
-
-/// From this many rows on, memory is asked for before the book's table of rows grows.
-const ASKED_ROWS: usize = 1 << 12;
-
-/// The bytes of a table of rows with twice the capacity: a control byte beside each entry, and an
-/// eighth of it is always empty.
-const fn grown_bytes(capacity: usize) -> usize {
-    2 * capacity * (size_of::<(RowId, SmallVec<[Held; 1]>)>() + 1) / 7 * 8
 }
 
 impl Book {
-    /// Calls `each` with the holds on a place that may conflict with another.
-    fn holds_on(&self, place: &Place, each: &mut dyn FnMut(&Held)) {
-        self.whole.iter().for_each(&mut *each);
+    /// Calls `each` with the holds on a row or range, and on the whole table.
+    fn holds_on(&self, place: &Place, each: Each<'_>) -> ControlFlow<()> {
+        self.whole.iter().try_for_each(&mut *each)?;
         match place {
-            Place::Row(row) => self.rows.get(row).into_iter().flatten().for_each(each),
+            Place::Row(row) => self.rows.get(row).into_iter().flatten().try_for_each(each),
             Place::Range(range) => self.ranges.overlapping(range.index, range.bounds(), each),
-            Place::Table => {
-                self.rows.values().flatten().for_each(&mut *each);
-                self.ranges.all(each);
-            }
+            Place::Table => ControlFlow::Continue(()),
         }
     }
 
-    fn ask(&mut self, place: &Place, mine: Held, is_first: bool, may_grow: bool) -> Asked {
-        if self.has(place, mine) {
+    /// Finds another transaction whose hold conflicts with one in this mode.
+    fn in_conflict(&self, place: &Place, (user, mine): (User, Held)) -> Option<*const TxState> {
+        let minds = |hold: Hold| !hold.goes_with(mine.hold);
+        if !self.users.others_have(Some(user), minds) {
+            return None;
+        }
+        if matches!(place, Place::Table) {
+            return self.users.find_other(user, minds, is_live);
+        }
+        let mut other = None;
+        let _ = self.holds_on(place, &mut |held| {
+            if !held.is_of(mine.state) && minds(held.hold) && is_live(held.state) {
+                other = Some(held.state);
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        });
+        other
+    }
+
+    fn ask(&mut self, place: &Place, mine: Held, is_first: bool) -> Asked {
+        let user = self.users.find(mine.state).expect("who asks has entered");
+        if let Place::Row(row) = place {
+            return self.ask_row(*row, (user, mine), is_first);
+        }
+        if self.users.has(user, mine.hold) && self.has(place, mine) {
             return Asked::Had;
         }
-        let mut other: Option<*const TxState> = None;
-        self.holds_on(place, &mut |held| {
-            if !held.is_of(mine.state) && !held.hold.goes_with(mine.hold) && is_live(held.state) {
-                other = other.or(Some(held.state));
-            }
-        });
-        if other.is_none() && is_first {
-            let waits = self
-                .queued
-                .iter()
-                .find(|queued| !std::ptr::eq(queued.state, mine.state) && queued.is_at(place));
-            other = waits.map(|queued| queued.state);
-        }
-        if let Some(state) = other {
-            // SAFETY: a transaction in the book is alive, and this is under its lock.
-            let state = unsafe { &*state };
-            return Asked::Behind(Blocker::of_hold(state, wait_for(place, mine.hold)));
-        }
-        let (rows, room) = (self.rows.len(), self.rows.capacity());
-        if !may_grow && rows == room && rows >= ASKED_ROWS && matches!(place, Place::Row(_)) {
-            return Asked::Full(grown_bytes(room));
+        let other = self.in_conflict(place, (user, mine));
+        if let Some(state) = other.or_else(|| first_in(&self.queued, place, mine, is_first)) {
+            return behind(state, place, mine);
         }
         booked(|| match place {
-            Place::Row(row) => self.rows.entry(*row).or_default().push(mine),
+            Place::Row(_) => unreachable!("it has a way of its own"),
             Place::Range(range) => self.ranges.add(range, mine),
             Place::Table => self.whole.push(mine),
         });
+        self.users.add(user, mine.hold);
+        Asked::Entered
+    }
+
+    /// As [`Self::ask`], for a row, which is looked up once.
+    fn ask_row(&mut self, row: RowId, (user, mine): (User, Held), is_first: bool) -> Asked {
+        let entry = self.rows.entry(row);
+        let there: &[Held] = match &entry {
+            Entry::Occupied(entry) => entry.get(),
+            Entry::Vacant(_) => &[],
+        };
+        let mut all = self.whole.iter().chain(there);
+        if all.clone().any(|held| held.is_of(mine.state) && held.hold >= mine.hold) {
+            return Asked::Had;
+        }
+        let minds = |hold: Hold| !hold.goes_with(mine.hold);
+        let mut other = None;
+        if self.users.others_have(Some(user), minds) {
+            let is_other =
+                |held: &&Held| !held.is_of(mine.state) && minds(held.hold) && is_live(held.state);
+            other = all.find(is_other).map(|held| held.state);
+        }
+        let place = Place::Row(row);
+        if let Some(state) = other.or_else(|| first_in(&self.queued, &place, mine, is_first)) {
+            return behind(state, &place, mine);
+        }
+        booked(|| match entry {
+            Entry::Vacant(entry) => {
+                entry.insert(Holders::from_buf([mine]));
+            }
+            Entry::Occupied(mut entry) => entry.get_mut().push(mine),
+        });
+        self.users.add(user, mine.hold);
         Asked::Entered
     }
 
@@ -215,18 +273,35 @@ impl Book {
             }
     }
 
-    fn remove(&mut self, place: &Place, state: *const TxState) {
+    /// Removes the holds on a place that `is_removed`.
+    fn remove(&mut self, place: &Place, is_removed: impl Fn(&Held) -> bool) {
+        let users = &mut self.users;
+        let retain = |users: &mut Users, holders: &mut Holders| {
+            holders.retain(|held| {
+                let removed = is_removed(held);
+                if removed {
+                    users.remove(*held);
+                }
+                !removed
+            });
+        };
         match place {
             Place::Row(row) => {
-                if let Some(held) = self.rows.get_mut(row) {
-                    held.retain(|held| !held.is_of(state));
-                    if held.is_empty() {
-                        self.rows.remove(row);
+                let Entry::Occupied(mut entry) = self.rows.entry(*row) else { return };
+                // Most often there is one hold, and it goes.
+                match entry.get().as_slice() {
+                    [only] if is_removed(only) => users.remove(*only),
+                    _ => {
+                        retain(users, entry.get_mut());
+                        if !entry.get().is_empty() {
+                            return;
+                        }
                     }
                 }
+                entry.remove();
             }
-            Place::Range(range) => self.ranges.remove(range, state),
-            Place::Table => self.whole.retain(|held| !held.is_of(state)),
+            Place::Range(range) => self.ranges.change(range, |holders| retain(users, holders)),
+            Place::Table => retain(users, &mut self.whole),
         }
     }
 
@@ -237,23 +312,73 @@ impl Book {
         indexes: &[Arc<Index>],
         change: Change<'_>,
     ) -> Option<*const TxState> {
+        if !self.users.others_have(self.users.find(me), |hold| hold >= change.minds) {
+            return None;
+        }
         let mut found: Option<*const TxState> = None;
         let mut mind = |held: &Held| {
             if held.hold >= change.minds && !held.is_of(me) && is_live(held.state) {
-                found = found.or(Some(held.state));
+                found = Some(held.state);
+                return ControlFlow::Break(());
             }
+            ControlFlow::Continue(())
         };
-        self.whole.iter().for_each(&mut mind);
         let row = change.row.and_then(|row| self.rows.get(&row));
-        row.into_iter().flatten().for_each(&mut mind);
-        if !self.ranges.is_empty() {
+        let mut holds = self.whole.iter().chain(row.into_iter().flatten());
+        if holds.try_for_each(&mut mind).is_continue() && !self.ranges.is_empty() {
+            let mut has_ended = false;
             each_key(indexes, change, &mut |index, key| {
-                self.ranges.overlapping(index, Bounds::prefix(key), &mut mind);
+                let bounds = Bounds::prefix(key);
+                has_ended =
+                    has_ended || self.ranges.overlapping(index, bounds, &mut mind).is_break();
             });
         }
         found
     }
 }
+
+/// Finds a writer that waits at a place, and so comes before a transaction that holds nothing yet.
+fn first_in(
+    queued: &[Queued],
+    place: &Place,
+    mine: Held,
+    is_first: bool,
+) -> Option<*const TxState> {
+    let mut others = queued.iter().filter(|queued| !std::ptr::eq(queued.state, mine.state));
+    let waits = is_first.then(|| others.find(|queued| queued.is_at(place)));
+    waits.flatten().map(|queued| queued.state)
+}
+
+fn behind(state: *const TxState, place: &Place, mine: Held) -> Asked {
+    // SAFETY: a transaction in the book is alive, and this is under its lock.
+    let state = unsafe { &*state };
+    Asked::Behind(Blocker::of_hold(state, wait_for(place, mine.hold)))
+}
+
+/// All holds of a book, which nothing leads to any more.
+pub(crate) struct Taken {
+    rows: BTreeMap<RowId, Holders>,
+    ranges: Ranges,
+}
+
+impl Taken {
+    /// Frees the holds, and pauses in between.
+    pub(crate) fn free(self, pause: &dyn Fn()) {
+        let rows = self.rows.into_values().map(drop);
+        for (number, ()) in rows.chain(self.ranges.into_holders().map(drop)).enumerate() {
+            if number % FREED_AT_ONCE == FREED_AT_ONCE - 1 {
+                pause();
+            }
+        }
+    }
+}
+
+/// Holds that are freed between two pauses.
+const FREED_AT_ONCE: usize = 1_024;
+
+/// Holds up to which a transaction removes them one by one, so that the memory of few stays for the
+/// next transaction.
+const FEW: usize = if cfg!(test) { 2 } else { 16 };
 
 /// Runs `each` on the keys that a change adds or removes.
 fn each_key(indexes: &[Arc<Index>], change: Change<'_>, each: &mut dyn FnMut(IndexId, &[u8])) {
@@ -304,10 +429,10 @@ impl LockBook {
     /// Counts one more transaction that uses the book, and opens it if it is closed. Returns
     /// whether the caller must wait for the pins of this time and then call [`Self::settle`].
     /// `open` makes writers look here from now on.
-    pub(crate) fn enter(&self, open: impl FnOnce()) -> bool {
+    pub(crate) fn enter(&self, state: *const TxState, open: impl FnOnce()) -> bool {
         let mut book = self.book.lock();
         let book = book.get_or_insert_with(|| booked(Box::default));
-        book.users += 1;
+        booked(|| book.users.enter(state));
         book.idle_looks = 0;
         if book.stage == Stage::Closed {
             book.stage = Stage::Opening;
@@ -323,31 +448,59 @@ impl LockBook {
         }
     }
 
-    /// Asks for a hold. It may be entered where the book has to grow for it only if the caller has
-    /// asked for the memory ([`Asked::Full`]).
-    pub(crate) fn ask(&self, place: &Place, mine: Held, is_first: bool, may_grow: bool) -> Asked {
+    /// Asks for a hold.
+    pub(crate) fn ask(&self, place: &Place, mine: Held, is_first: bool) -> Asked {
         let mut book = self.book.lock();
         let book = book.as_mut().expect("who asks has entered");
-        book.ask(place, mine, is_first, may_grow)
+        book.ask(place, mine, is_first)
     }
 
-    pub(crate) fn remove(&self, place: &Place, state: *const TxState) {
+    /// Removes one hold, and leaves those that the transaction has there in other modes.
+    pub(crate) fn withdraw(&self, place: &Place, mine: Held) {
         if let Some(book) = self.book.lock().as_mut() {
-            book.remove(place, state);
+            book.remove(place, |held| *held == mine);
         }
     }
 
-    /// Removes some holds of a transaction, under the lock: few enough that others may spin for it.
+    /// Removes the holds of a transaction on these places, and pauses the lock in between, so that
+    /// others that want it spin for a few of them.
     pub(crate) fn remove_all(&self, places: &[Place], state: *const TxState) {
-        if let Some(book) = self.book.lock().as_mut() {
-            places.iter().for_each(|place| book.remove(place, state));
+        for places in places.chunks(REMOVED_AT_ONCE) {
+            if let Some(book) = self.book.lock().as_mut() {
+                places.iter().for_each(|place| book.remove(place, |held| held.is_of(state)));
+            }
         }
+    }
+
+    /// Removes the holds of a transaction if they are few, and ends its use of the book; else returns
+    /// `false`, and nothing is done.
+    pub(crate) fn end_few(&self, places: &[Place], state: *const TxState) -> bool {
+        if places.len() > FEW {
+            return false;
+        }
+        if let Some(book) = self.book.lock().as_mut() {
+            places.iter().for_each(|place| book.remove(place, |held| held.is_of(state)));
+            book.users.leave(state);
+        }
+        true
+    }
+
+    /// Takes out all holds at once if they are those of this transaction alone.
+    pub(crate) fn take_all(&self, state: *const TxState) -> Option<Taken> {
+        let mut book = self.book.lock();
+        let book = book.as_mut()?;
+        if !book.users.take_only(state) {
+            return None;
+        }
+        book.whole.clear();
+        let (rows, ranges) = (std::mem::take(&mut book.rows), std::mem::take(&mut book.ranges));
+        Some(Taken { rows, ranges })
     }
 
     /// Ends the use of the book by a transaction that holds nothing any more.
-    pub(crate) fn leave(&self) {
+    pub(crate) fn leave(&self, state: *const TxState) {
         if let Some(book) = self.book.lock().as_mut() {
-            book.users -= 1;
+            book.users.leave(state);
         }
     }
 
@@ -364,10 +517,11 @@ impl LockBook {
     ) -> Option<Blocker> {
         let mut book = self.book.lock();
         let book = book.as_mut()?;
-        if book.users == 0 {
+        if book.users.is_empty() {
             book.idle_looks += 1;
             if book.idle_looks >= IDLE_LOOKS_MAX {
                 book.stage = Stage::Closed;
+                (book.rows, book.ranges) = Default::default();
                 close();
             }
             return None;

@@ -1,5 +1,7 @@
 //! The holds on all tables, as rows for `sys.dm_tran_locks`.
 
+use std::ops::Bound;
+
 use crate::row_lock::{Book, Held, Hold, KeyRange, LockBook, Queued};
 use crate::spec::{IndexId, RowId, TableId};
 
@@ -33,26 +35,70 @@ pub enum HeldThing {
     Place,
 }
 
+/// Rows or ranges that are listed while the lock is held.
+const LISTED_AT_ONCE: usize = if cfg!(test) { 2 } else { 64 };
+
 impl LockBook {
-    /// Appends the holds on the table of this book, and the writers that wait for them.
+    /// Appends the holds on the table of this book, and the writers that wait for them. The lock
+    /// is released in between: what is entered or removed in between may be left out.
     pub(crate) fn show(&self, table: TableId, rows: &mut Vec<HoldRow>) {
         if let Some(book) = self.book.lock().as_ref() {
-            book.show(table, rows);
+            book.show_table(table, rows);
+        }
+        let mut last_row = None;
+        while let Some(book) = self.book.lock().as_ref()
+            && let Some(last) = book.show_rows(table, last_row, rows)
+        {
+            last_row = Some(last);
+            // Not under the lock, where it would move the whole list.
+            rows.reserve(2 * LISTED_AT_ONCE);
+        }
+        let mut last_range = None;
+        while let Some(book) = self.book.lock().as_ref()
+            && let Some(last) = book.show_ranges(table, last_range.as_ref(), rows)
+        {
+            last_range = Some(last);
+            rows.reserve(2 * LISTED_AT_ONCE);
         }
     }
 }
 
 impl Book {
-    fn show(&self, table: TableId, rows: &mut Vec<HoldRow>) {
-        let mut add = |what, held: &Held| rows.push(row_of(table, what, held));
-        self.whole.iter().for_each(|held| add(HeldThing::Table, held));
-        for (row, holders) in &self.rows {
-            holders.iter().for_each(|held| add(HeldThing::Row(*row), held));
-        }
-        self.ranges.each(&mut |range, held| {
-            add(HeldThing::Range(range.index, number_of(range)), held);
-        });
+    fn show_table(&self, table: TableId, rows: &mut Vec<HoldRow>) {
+        rows.extend(self.whole.iter().map(|held| row_of(table, HeldThing::Table, held)));
         rows.extend(self.queued.iter().map(|queued| queued.show(table)));
+    }
+
+    /// Appends the holds on some rows behind `last`, and returns the last of these rows.
+    fn show_rows(
+        &self,
+        table: TableId,
+        last: Option<RowId>,
+        rows: &mut Vec<HoldRow>,
+    ) -> Option<RowId> {
+        let from = last.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut shown = None;
+        for (row, holders) in self.rows.range((from, Bound::Unbounded)).take(LISTED_AT_ONCE) {
+            rows.extend(holders.iter().map(|held| row_of(table, HeldThing::Row(*row), held)));
+            shown = Some(*row);
+        }
+        shown
+    }
+
+    /// As [`Self::show_rows`], for ranges.
+    fn show_ranges(
+        &self,
+        table: TableId,
+        last: Option<&KeyRange>,
+        rows: &mut Vec<HoldRow>,
+    ) -> Option<KeyRange> {
+        let mut shown = None;
+        for (range, holders) in self.ranges.behind(last).take(LISTED_AT_ONCE) {
+            let what = HeldThing::Range(range.index, number_of(&range));
+            rows.extend(holders.iter().map(|held| row_of(table, what, held)));
+            shown = Some(range);
+        }
+        shown
     }
 }
 

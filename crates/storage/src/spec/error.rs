@@ -42,6 +42,8 @@ pub enum Error {
     Cancelled,
     /// 701: over the memory limit.
     OutOfMemory,
+    /// 1204: over the memory limit, where a row lock was asked for.
+    OutOfLocks,
     /// 9002: the disk of the log is full. Nothing has been committed; the same may succeed later.
     LogFull,
     /// 9001: the log has failed. Nothing can be committed any more.
@@ -70,6 +72,7 @@ impl Error {
             | Self::LockTimeout
             | Self::Cancelled
             | Self::OutOfMemory
+            | Self::OutOfLocks
             | Self::LogFull
             | Self::LogFailed
             | Self::Restart
@@ -92,6 +95,7 @@ impl std::fmt::Display for Error {
             Self::LockTimeout => f.write_str("lock timeout"),
             Self::Cancelled => f.write_str("cancelled"),
             Self::OutOfMemory => f.write_str("out of memory"),
+            Self::OutOfLocks => f.write_str("out of memory for row locks"),
             Self::LogFull => f.write_str("the disk of the log is full"),
             Self::LogFailed => f.write_str("the log has failed"),
             Self::Restart => f.write_str("restart the statement"),
@@ -115,6 +119,7 @@ impl Error {
             Self::Deadlock => Msg::DeadlockVictim(session),
             Self::LockTimeout => Msg::LockTimeout,
             Self::OutOfMemory => Msg::OutOfMemory,
+            Self::OutOfLocks => return Ok(types::Error::from(Msg::OutOfLocks).with_state(4)),
             Self::Doomed => {
                 return Ok(types::Error::custom(
                     3930,

@@ -418,24 +418,26 @@ impl Transaction {
     /// each row that it reads. The caller holds no pin.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]; [`Error::Cancelled`].
+    /// [`Error::OutOfLocks`]; [`Error::Cancelled`].
     #[inline]
     pub(crate) fn wait_for_lock_memory(&self, pace: Pace) -> Result<()> {
         if Need::Work.check().is_ok() || pace == Pace::Brief {
             return Ok(());
         }
-        self.look_from_now();
-        Need::Work.wait(self.patience.cancel.as_deref())
+        self.wait_for_lock_bytes(0)
     }
 
-    /// Waits until there is memory for `bytes` at once. The caller holds no pin.
+    /// Waits until there is memory for `bytes` of row locks at once. The caller holds no pin.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]; [`Error::Cancelled`].
+    /// As [`Self::wait_for_lock_memory`].
     #[cold]
-    pub(crate) fn wait_for_bytes(&self, bytes: usize) -> Result<()> {
+    pub(crate) fn wait_for_lock_bytes(&self, bytes: usize) -> Result<()> {
         self.look_from_now();
-        Need::wait_for_bytes(bytes, self.patience.cancel.as_deref())
+        match Need::wait_for_bytes(bytes, self.patience.cancel.as_deref()) {
+            Err(Error::OutOfMemory) => Err(Error::OutOfLocks),
+            other => other,
+        }
     }
 
     /// Waits until there is memory to delete a row, where the reserve is used up: what was deleted

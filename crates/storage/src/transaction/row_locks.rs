@@ -42,13 +42,21 @@ impl Holds {
         for (table, places) in self.tables.drain(..) {
             // SAFETY: a dropped table stays until every transaction that began before has ended.
             let book = &unsafe { &*table }.book;
+            if book.end_few(&places, state) {
+                continue;
+            }
+            if let Some(taken) = book.take_all(state) {
+                taken.free(&|| state.pause());
+                book.leave(state);
+                continue;
+            }
             for part in places.chunks(PIECE) {
                 book.remove_all(part, state);
                 if places.len() > PIECE {
                     state.pause();
                 }
             }
-            book.leave();
+            book.leave(state);
         }
     }
 }
@@ -191,16 +199,15 @@ impl Transaction {
         if place != Place::Table {
             self.wait_for_lock_memory(state.pace)?;
         }
-        self.use_book(table)?;
+        self.use_book(table, &state)?;
         let (places, room) = self.with_holds(|holds| {
             holds.of(table).map_or((0, 0), |places| (places.len(), places.capacity()))
         });
         if places == room && places >= ASKED_PLACES {
-            self.wait_for_bytes(2 * room * size_of::<Place>())?;
+            self.wait_for_lock_bytes(2 * room * size_of::<Place>())?;
         }
         let mine = Held { state: Arc::as_ptr(&state), hold };
         let mut has_waited = false;
-        let mut may_grow = false;
         loop {
             // After a wait, first look whether a transaction is in the way. Entering and
             // withdrawing over and over would wake the transactions that wait for this one, and
@@ -209,15 +216,8 @@ impl Transaction {
                 self.meet(table, other, when)?;
                 continue;
             }
-            let is_first =
-                self.with_holds(|holds| holds.of(table).is_some_and(|all| all.is_empty()));
-            match table.book.ask(&place, mine, is_first, may_grow) {
+            match table.book.ask(&place, mine, places == 0) {
                 Asked::Had => return Ok(()),
-                Asked::Full(bytes) => {
-                    self.wait_for_bytes(bytes)?;
-                    may_grow = true;
-                    continue;
-                }
                 Asked::Behind(other) => {
                     self.meet(table, other, when)?;
                     continue;
@@ -230,7 +230,7 @@ impl Transaction {
             };
             let Ok(Some(other)) = found else {
                 if let Err(error) = found {
-                    table.book.remove(&place, mine.state);
+                    table.book.withdraw(&place, mine);
                     return Err(error);
                 }
                 self.with_holds(|holds| {
@@ -239,8 +239,12 @@ impl Transaction {
                 });
                 return Ok(());
             };
-            // Others would wait for this one while it waits: it holds all or nothing.
-            table.book.remove(&place, mine.state);
+            // Others would wait for this one while it waits: it holds all or nothing. What it held
+            // before, in a weaker mode, it keeps.
+            match is_mutant(Mutant::OlderHoldsWithdrawn) {
+                true => table.book.remove_all(std::slice::from_ref(&place), mine.state),
+                false => table.book.withdraw(&place, mine),
+            }
             announce_withdrawal(&state);
             self.meet(table, other, when)?;
             has_waited = true;
@@ -248,11 +252,13 @@ impl Transaction {
     }
 
     /// Makes writers to a table look at its book.
-    fn use_book(&self, table: &Table) -> Result<()> {
+    fn use_book(&self, table: &Table, state: &Arc<TxState>) -> Result<()> {
         if self.with_holds(|holds| holds.of(table).is_some()) {
             return Ok(());
         }
-        let must_wait = table.book.enter(|| table.change_indexes(|set| set.with_holds(true)));
+        let must_wait = table
+            .book
+            .enter(Arc::as_ptr(state), || table.change_indexes(|set| set.with_holds(true)));
         self.with_holds(|holds| holds.tables.push((table, Vec::new())));
         if must_wait {
             if !is_mutant(Mutant::BookWithoutWait)

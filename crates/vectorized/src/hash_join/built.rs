@@ -1,6 +1,6 @@
 //! The hash table of a hash join: key numbers, chains of rows, and the rows stored by column.
 
-use crate::long_keys::ask_for_keys;
+use crate::long_keys::with_keys;
 use std::sync::Arc;
 
 use types::Result;
@@ -161,7 +161,7 @@ pub(super) fn encode(
     for kernel in kernels {
         vectors.push(kernel.evaluate(batch, &batch.selection, cx)?);
     }
-    ask_for_keys(&vectors, &batch.selection)?;
-    keys.encode(&vectors, &batch.selection, unknown, key_rows);
-    Ok(())
+    with_keys(&vectors, &batch.selection, cx, || {
+        keys.encode(&vectors, &batch.selection, unknown, key_rows);
+    })
 }

@@ -9,6 +9,7 @@
 //! the error numbers are those of its messages.
 
 mod cases;
+mod changes;
 mod cursors;
 mod dba;
 mod diagnosis;

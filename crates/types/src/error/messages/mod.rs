@@ -258,6 +258,7 @@ with_messages_from_8000! {
     ObjectNotFound(name: &'a str) = 1088, 16, "Cannot find the object \"{name}\" because it does not exist or you do not have permissions.";
     EventTypeNotValid = 1098, 15, "The specified event type(s) is/are not valid on the specified target object.";
     NotAPrincipal(name: &'a str) = 1202, 16, "The database-principal '{name}' does not exist or user is not a member.";
+    OutOfLocks = 1204, 19, "The instance of the SQL Server Database Engine cannot obtain a LOCK resource at this time. Rerun your statement when there are fewer active users. Ask the database administrator to check the lock and memory configuration for this instance, or to check for long-running transactions.";
     DeadlockVictim(session: i32) = 1205, 13, "Transaction (Process ID {session}) was deadlocked on lock resources with another process and has been chosen as the deadlock victim. Rerun the transaction.";
     LockTimeout = 1222, 16, "Lock request time out period exceeded.";
     AppLockNotHeld(principal: &'a str, resource: &'a str) = 1223, 16, "Cannot release the application lock (Database Principal: '{principal}', Resource: '{resource}') because it is not currently held.";
