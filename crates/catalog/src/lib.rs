@@ -262,6 +262,9 @@ pub struct TableDef {
     pub columns: Vec<ColumnDef>,
     /// Indexes. An index number in a plan is a position in this list and in that of `data`.
     pub indexes: Vec<IndexDef>,
+    /// Indexes that ALTER INDEX .. DISABLE has disabled: they have no storage and are in no plan. The rows can't be
+    /// read while the clustered index is among them.
+    pub disabled: Vec<IndexDef>,
     /// CHECK constraints of the table.
     pub checks: Vec<CheckDef>,
     /// FOREIGN KEY constraints of this table.

@@ -17,6 +17,7 @@ use ::executor::{Cx, fault, tuple_mover};
 pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     let before = table::find_alone(&create.table, cx)?;
     let name = create.index.name.as_str();
+    crate::disable::check_buildable("create", name, &before)?;
     let drops = create.index.options.iter().any(|option| {
         *option.name == *"DROP_EXISTING" && matches!(option.value, ast::OptionValue::On)
     });
@@ -24,7 +25,7 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
         Some(old) if !Name::same(&old.name, name) => return Err(several()),
         Some(_) if !drops => return Err(duplicate_index(name, &before.qualified_name())),
         None if before.columnstore.is_some() => return Err(several()),
-        None if before.index(name).is_some() => {
+        None if before.has_index(name) => {
             return Err(duplicate_index(name, &before.qualified_name()));
         }
         None if drops => return Err(Msg::IndexNotFound(name).into()),

@@ -150,6 +150,7 @@ pub(crate) fn put_table(table: &TableDef, of: Use, out: &mut Vec<u8>) {
         name,
         columns,
         indexes,
+        disabled,
         checks,
         foreign_keys,
         statistics,
@@ -194,6 +195,7 @@ pub(crate) fn put_table(table: &TableDef, of: Use, out: &mut Vec<u8>) {
     put_field(out, 22, &Role::of(versioning));
     put_field(out, 23, on);
     put_field(out, 30, lock_escalation);
+    put_field(out, 31, disabled);
 }
 
 impl Role {
@@ -237,9 +239,10 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
     let (columnstore, column_index) = (fields.take(18, cx)?, fields.take(19, cx)?);
     let (external, period) = (fields.take(20, cx)?, fields.take(21, cx)?);
     let (role, on) = (fields.take(22, cx)?, fields.take(23, cx)?);
-    let lock_escalation = fields.take(30, cx)?;
+    let (lock_escalation, disabled) = (fields.take(30, cx)?, fields.take::<Vec<_>>(31, cx)?);
     fields.end()?;
     check(&columns, &indexes)?;
+    check(&columns, &disabled)?;
     if of == Use::Object && !cx.storages.insert(storage) {
         return fault(format!("storage {} is another table's", storage.0));
     }
@@ -271,6 +274,7 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
         name,
         columns,
         indexes,
+        disabled,
         checks,
         foreign_keys,
         statistics,

@@ -165,6 +165,12 @@ impl IndexRow {
         self.place.and_then(|place| self.table.indexes.get(place))
     }
 
+    /// Returns `is_disabled`.
+    pub fn is_disabled(&self) -> bool {
+        let disabled = |index: &IndexDef| self.table.disabled.iter().any(|it| it.id == index.id);
+        self.index().is_some_and(disabled)
+    }
+
     /// Returns the options that are stored only to be shown; a heap has DATA_COMPRESSION alone.
     pub fn shown(&self) -> ShownOptions {
         let of_heap =
@@ -331,12 +337,15 @@ pub fn asked_indexes(scope: &Scope<'_>) -> Result<Vec<(i16, IndexRow)>> {
     Ok(found)
 }
 
-/// Returns the indexes of a database's tables, the heap first where no index is clustered.
+/// Returns the indexes of a database's tables that have data, the heap first where no index is clustered. A disabled
+/// index has none, unless it is clustered.
 pub fn index_rows(session: &SessionState, database: &Database) -> Vec<IndexRow> {
-    index_rows_of(tables(session, database))
+    let mut rows = index_rows_of(tables(session, database));
+    rows.retain(|row| !row.is_disabled() || row.index().is_some_and(|index| index.clustered));
+    rows
 }
 
-/// Returns the indexes that [`index_rows`] does, and those of table types, which have no rows of data
+/// Returns the indexes that [`index_rows`] does, disabled ones, and those of table types, which have no rows of data
 /// and no partitions.
 pub fn index_rows_with_types(session: &SessionState, database: &Database) -> Vec<IndexRow> {
     index_rows_of(tables_and_types(session, database))

@@ -20,7 +20,7 @@ use crate::hint::check_table_hints;
 use crate::{Binder, Source, SourceColumn, ViewSource};
 use catalog::name::Name;
 use catalog::security::{Owner, Securable};
-use catalog::{ModuleDef, Object, TableDef};
+use catalog::{IndexDef, ModuleDef, Object, TableDef};
 use optimizer::inner_join;
 use plan::depth;
 use plan::expr::{Expr, ExprKind, Register};
@@ -301,6 +301,7 @@ fn bind_resolved<'a>(
 ) -> Result<Node> {
     match resolved {
         Resolved::Table(table) => {
+            check_readable(&table)?;
             let path = path_of(&table, hints)?;
             let schema = is_bare.then(|| table.schema.clone());
             let name = SourceName { schema: schema.as_deref(), ..name };
@@ -323,6 +324,17 @@ fn bind_resolved<'a>(
             let schema = is_bare.then(|| view.schema.clone());
             bind_view(binder, &view, database, SourceName { schema: schema.as_deref(), ..name })
         }
+    }
+}
+
+/// Checks that the rows of a table can be read and changed.
+///
+/// # Errors
+/// 8655 if its clustered index is disabled.
+pub fn check_readable(table: &TableDef) -> Result<()> {
+    match table.disabled_clustered() {
+        Some(index) => Err(Msg::IndexDisabled(&index.name, &table.name).into()),
+        None => Ok(()),
     }
 }
 
@@ -361,19 +373,24 @@ fn path_of(table: &TableDef, hints: &[TableHint]) -> Result<Path> {
 
 /// Finds an index by name or id; `None` for 0, which means all rows.
 fn hinted(table: &TableDef, index: &ast::IndexRef) -> Result<Option<u16>> {
-    let missing = |msg: Msg<'_>| types::Error::from(msg);
+    let of = table.qualified_name();
     let place = match index {
         ast::IndexRef::Number(0) => return Ok(None),
-        ast::IndexRef::Name(name) => table
-            .index(name)
-            .ok_or_else(|| missing(Msg::HintedIndexMissing(name, &table.qualified_name())))?,
-        ast::IndexRef::Number(id) => table
-            .indexes
-            .iter()
-            .position(|i| u32::try_from(i.id).is_ok_and(|known| known == *id))
-            .ok_or_else(|| {
-                missing(Msg::HintedIndexIdMissing(i64::from(*id), &table.qualified_name()))
-            })?,
+        ast::IndexRef::Name(name) => match (table.index(name), table.disabled_index(name)) {
+            (Some(place), _) => place,
+            (None, Some(_)) => return Err(Msg::HintedIndexDisabled(name, &of).into()),
+            (None, None) => return Err(Msg::HintedIndexMissing(name, &of).into()),
+        },
+        ast::IndexRef::Number(id) => {
+            let is_it = |i: &IndexDef| u32::try_from(i.id).is_ok_and(|known| known == *id);
+            match table.indexes.iter().position(is_it) {
+                Some(place) => place,
+                None if table.disabled.iter().any(is_it) => {
+                    return Err(Msg::HintedIndexIdDisabled(i64::from(*id), &of).into());
+                }
+                None => return Err(Msg::HintedIndexIdMissing(i64::from(*id), &of).into()),
+            }
+        }
     };
     Ok(u16::try_from(place).ok())
 }

@@ -37,7 +37,7 @@ pub use cte::declare as declare_ctes;
 pub use document::bind as bind_document;
 pub use from::{
     Lateral, Resolved, SourceName, add_table_source, bind_from, bind_named_source, bind_table_ref,
-    guard_target, resolve_table,
+    check_readable, guard_target, resolve_table,
 };
 pub use function::{Given, bind_inline, column_type};
 pub use hints::scan_hints;

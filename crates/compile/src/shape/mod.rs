@@ -66,6 +66,8 @@ pub struct Shaper<'a, 'b> {
     /// The columns so far, in order.
     pub columns: Vec<ColumnDef>,
     indexes: Vec<IndexDef>,
+    /// Disabled indexes of an adopted table.
+    disabled: Vec<IndexDef>,
     checks: Vec<CheckDef>,
     foreign_keys: Vec<ForeignKeyDef>,
     ansi_nulls: bool,
@@ -107,6 +109,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             place,
             columns: Vec::new(),
             indexes: Vec::new(),
+            disabled: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             ansi_nulls: binder.options.ansi_nulls,
@@ -452,7 +455,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
         };
         let primary = kind == KeyKind::Primary;
         if primary {
-            if self.indexes.iter().any(|i| i.constraint == Some(IndexConstraint::PrimaryKey)) {
+            let mut known = self.indexes.iter().chain(&self.disabled);
+            if known.any(|i| i.constraint == Some(IndexConstraint::PrimaryKey)) {
                 return Err(Msg::MultiplePrimaryKeys(self.place.name).into());
             }
             for (ordinal, _) in &keys {
@@ -487,7 +491,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
             _ => self.keys(&index.columns)?,
         };
         self.check_storage(&index.storage)?;
-        if self.indexes.iter().any(|i| Name::same(&i.name, &index.name)) {
+        let mut known = self.indexes.iter().chain(&self.disabled);
+        if known.any(|i| Name::same(&i.name, &index.name)) {
             return Err(duplicate_index(&index.name, self.place.name));
         }
         let mut defined =
@@ -660,6 +665,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     pub fn adopt(&mut self, table: &TableDef) {
         self.adopt_columns(table);
         self.indexes.clone_from(&table.indexes);
+        self.disabled.clone_from(&table.disabled);
         self.checks.clone_from(&table.checks);
         self.foreign_keys.clone_from(&table.foreign_keys);
     }
@@ -749,6 +755,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             name: self.place.name.to_owned(),
             columns: self.columns,
             indexes,
+            disabled: Vec::new(),
             checks: self.checks,
             foreign_keys: self.foreign_keys,
             statistics: Vec::new(),

@@ -49,7 +49,7 @@ fn dependent(table: &TableDef, ordinal: u16, cx: &Cx<'_>) -> Option<(&'static st
     if table.placements().any(|on| on.column == ordinal) {
         return Some(("object", table.name.clone()));
     }
-    let index = table.indexes.iter().find(|i| {
+    let index = table.all_indexes().find(|i| {
         i.keys.iter().any(|(c, _)| *c == ordinal)
             || i.included.contains(&ordinal)
             || i.filter.as_ref().is_some_and(|filter| filter.reads(ordinal))

@@ -132,8 +132,8 @@ fn find_table(cx: &Context<'_>, name: &str) -> Option<Arc<TableDef>> {
 }
 
 fn table_by_id(cx: &Context<'_>, database: &Database, id: i32) -> Option<Arc<TableDef>> {
-    let own = session_of(cx).temp.iter().find(|t| t.id == id).map(Arc::clone);
-    own.or_else(|| database.table_by_id(id).map(Arc::clone))
+    let own = session_of(cx).temp.iter().find(|t| t.id == id);
+    own.or_else(|| database.table_by_id(id)).map(TableDef::with_disabled)
 }
 
 /// Returns the object with the id in the first argument, in the database of the second argument or
@@ -445,8 +445,8 @@ fn index_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Re
         "isclustered" => flag(index.clustered),
         "isunique" => flag(index.unique),
         "indexfillfactor" | "indexdepth" => Value::Int(0),
-        "isdisabled"
-        | "isfulltextkey"
+        "isdisabled" => flag(table.disabled.iter().any(|disabled| disabled.id == index.id)),
+        "isfulltextkey"
         | "ishypothetical"
         | "ispadindex"
         | "isstatistics"
