@@ -714,6 +714,8 @@ pub struct UserType {
     pub schema: String,
     /// Name in the spelling of CREATE.
     pub name: String,
+    /// `principal_id` of the owner that ALTER AUTHORIZATION gave it; `None` for that of the schema.
+    pub owner: Option<i32>,
     /// Base type of an alias type.
     pub base: Option<ColumnType>,
     /// Definition of a table type.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::name::{Name, Parts};
 use super::{
-    Catalog, Database, IndexDef, ModuleDef, Object, Principal, PrincipalKind, ProcedureDef, Schema,
-    TableDef, UserType,
+    Catalog, DBO, Database, IndexDef, ModuleDef, Object, Principal, PrincipalKind, ProcedureDef,
+    Schema, TableDef, UserType,
 };
 
 impl Catalog {
@@ -126,6 +126,12 @@ impl Database {
             Object::Table(table) => Some(table),
             _ => None,
         })
+    }
+
+    /// Returns the owner of a type: its own, or that of its schema.
+    pub fn owner_of_type(&self, of: &UserType) -> i32 {
+        let of_schema = || self.schema(&of.schema).map_or(DBO, |schema| schema.owner);
+        of.owner.unwrap_or_else(of_schema)
     }
 
     /// Inserts an object, or replaces the one of the same name.

@@ -533,7 +533,8 @@ pub(crate) fn create_type(
         let highest = database.types.values().map(|t| t.id).max();
         let id = highest.map_or(USER_TYPE_FIRST, |id| id + 1);
         let (schema, name) = (to.schema.clone(), to.name.clone());
-        let user_type = UserType { id, schema, name, base, table, shape, text, quoted };
+        let owner = None;
+        let user_type = UserType { id, schema, name, owner, base, table, shape, text, quoted };
         database.types.insert(key, Arc::new(user_type));
         Ok(())
     })

@@ -25,6 +25,8 @@ pub struct TypeRow {
     pub user_type_id: i32,
     /// `schema_id`: 4 (`sys`) for system types.
     pub schema_id: i32,
+    /// `principal_id`: the owner, if it is not that of the schema.
+    pub owner: Option<i32>,
     /// `max_length` in bytes; -1 for `max`.
     pub max_length: i16,
     /// `precision`: decimal digits of a numeric type, otherwise 0.
@@ -90,6 +92,7 @@ pub fn type_rows(database: &Database) -> Vec<TypeRow> {
         system_type_id: data_type.system_type_id(),
         user_type_id: data_type.user_type_id(),
         schema_id: 4,
+        owner: None,
         max_length: data_type.max_length(),
         precision: data_type.precision(),
         scale: data_type.scale(),
@@ -129,6 +132,7 @@ fn user_type_row(database: &Database, user_type: &Arc<UserType>) -> TypeRow {
         system_type_id: base.map_or(TABLE_TYPE_ID, |b| b.data_type.system_type_id()),
         user_type_id: user_type.id,
         schema_id: database.schema(&user_type.schema).map_or(1, |s| s.id),
+        owner: user_type.owner,
         max_length: of(|b| b.data_type.max_length()),
         precision: base.map_or(0, |b| b.data_type.precision()),
         scale: base.map_or(0, |b| b.data_type.scale()),

@@ -212,6 +212,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
                     let schema = type_name.name.schema.as_deref().unwrap_or("dbo");
                     (schema.to_owned(), type_name.name.object.to_string())
                 });
+                self.check_type(user_type.as_ref())?;
                 (ty, user_type, None)
             }
             ColumnKind::Computed { expr, .. } => {
@@ -339,6 +340,19 @@ impl<'a, 'b> Shaper<'a, 'b> {
         }
         self.columns[ordinal].default = Some(self.default(constraint, value, column));
         Ok(())
+    }
+
+    /// Checks REFERENCES on the type of a column.
+    ///
+    /// # Errors
+    /// 229 if it is missing.
+    fn check_type(&self, of: Option<&(String, String)>) -> Result<()> {
+        let (Some(rights), Some((schema, name))) = (self.rights, of) else { return Ok(()) };
+        let Some(database) = self.binder.catalog.database(self.binder.database) else {
+            return Ok(());
+        };
+        let found = database.user_type(schema, name);
+        found.map_or(Ok(()), |of| rights.check_type(database, of, "REFERENCES"))
     }
 
     /// Returns the constraint's declared name, or a generated one such as `PK__table__30CEB18A`.

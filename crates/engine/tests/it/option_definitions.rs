@@ -218,12 +218,7 @@ pub(crate) const DEFINITIONS: &[Place] = &[
                     "CREATE TABLE t (a int); CREATE INDEX i ON t (a); ALTER INDEX i ON t PAUSE",
                 ),
             ),
-            (
-                "DISABLE",
-                RefusedIn(
-                    "CREATE TABLE t (a int); CREATE INDEX i ON t (a); ALTER INDEX i ON t DISABLE",
-                ),
-            ),
+            ("DISABLE", Shown("ALTER INDEX ix_n ON goods DISABLE")),
             (
                 "PAUSE",
                 RefusedIn(
