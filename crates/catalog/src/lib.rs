@@ -22,6 +22,7 @@ mod cell;
 pub mod clock;
 mod counter;
 mod ddl_event;
+mod encrypted;
 mod event_session;
 mod external;
 mod file;
@@ -296,6 +297,8 @@ pub struct TableDef {
     /// The nonclustered columnstore index, stored besides the rows; never together with a clustered
     /// one.
     pub column_index: Option<ColumnIndexDef>,
+    /// The nonclustered columnstore index while it is disabled.
+    pub disabled_columns: Option<ColumnIndexDef>,
     /// For an external table: the location of its rows. Its own storage is empty.
     pub external: Option<Arc<ExternalPlace>>,
     /// Columns of PERIOD FOR SYSTEM_TIME.

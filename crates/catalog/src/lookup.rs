@@ -179,6 +179,16 @@ impl TableDef {
         self.index(name).is_some() || self.disabled_index(name).is_some()
     }
 
+    /// Returns whether any of its indexes is disabled.
+    pub fn has_disabled(&self) -> bool {
+        !self.disabled.is_empty() || self.disabled_columns.is_some()
+    }
+
+    /// Returns whether its nonclustered columnstore index has this name and is disabled.
+    pub fn has_disabled_columns(&self, name: &str) -> bool {
+        self.disabled_columns.as_ref().is_some_and(|index| Name::same(&index.name, name))
+    }
+
     /// Returns the clustered index if it is disabled.
     pub fn disabled_clustered(&self) -> Option<&IndexDef> {
         self.disabled.iter().find(|index| index.clustered)
@@ -192,12 +202,15 @@ impl TableDef {
     /// Returns the definition as the catalog views show it, with the disabled indexes among the others.
     #[must_use]
     pub fn with_disabled(self: &Arc<Self>) -> Arc<Self> {
-        if self.disabled.is_empty() {
+        if !self.has_disabled() {
             return Arc::clone(self);
         }
         let mut shown = Self::clone(self);
         shown.indexes.extend(self.disabled.iter().cloned());
         shown.indexes.sort_by_key(|index| index.id);
+        if let Some(columns) = &self.disabled_columns {
+            shown.column_index = Some(columns.clone());
+        }
         Arc::new(shown)
     }
 

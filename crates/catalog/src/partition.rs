@@ -184,7 +184,8 @@ impl TableDef {
         let indexes = self.indexes.iter_mut().chain(&mut self.disabled);
         let indexes = indexes.filter_map(|index| index.on.as_mut());
         let columns = self.columnstore.iter_mut().filter_map(|index| index.on.as_mut());
-        let secondary = self.column_index.iter_mut().filter_map(|index| index.on.as_mut());
+        let secondary = self.column_index.iter_mut().chain(&mut self.disabled_columns);
+        let secondary = secondary.filter_map(|index| index.on.as_mut());
         self.on.iter_mut().chain(indexes).chain(columns).chain(secondary)
     }
 
@@ -193,7 +194,8 @@ impl TableDef {
     pub fn placements(&self) -> impl Iterator<Item = &PartitionedOn> {
         let indexes = self.all_indexes().filter_map(|index| index.on.as_ref());
         let columns = self.columnstore.iter().filter_map(|index| index.on.as_ref());
-        let secondary = self.column_index.iter().filter_map(|index| index.on.as_ref());
+        let secondary = self.column_index.iter().chain(&self.disabled_columns);
+        let secondary = secondary.filter_map(|index| index.on.as_ref());
         self.on.iter().chain(indexes).chain(columns).chain(secondary)
     }
 }

@@ -27,15 +27,22 @@ use ::executor::{Cx, fault};
 /// 1971 and 1991 without ALTER on a table whose foreign key is disabled; 40517 for columnstore indexes.
 pub(crate) fn disable(alter: &ast::AlterIndex, of: &Arc<TableDef>, cx: &mut Cx<'_>) -> Result<()> {
     check_kind(alter.index.as_deref(), of)?;
-    let named = |index: &&IndexDef| is_wanted(alter, index);
+    let named = |index: &&IndexDef| is_wanted(alter, &index.name);
     let clustered = of.indexes.iter().filter(named).any(|index| index.clustered);
     let mut gone: Vec<&IndexDef> = of.indexes.iter().filter(|i| clustered || named(i)).collect();
     gone.sort_by_key(|index| index.id);
     // The clustered index has the lowest id.
+    let mut next = TableDef::clone(of);
+    let columns = of.column_index.as_ref().filter(|it| clustered || is_wanted(alter, &it.name));
+    if columns.is_some() {
+        next.disabled_columns = next.column_index.take();
+    }
     let Some(first) = gone.first().copied() else {
+        let Some(columns) = columns else { return Ok(()) };
+        table::replace(next, cx)?;
+        super::column_index::forget(columns, of);
         return Ok(());
     };
-    let mut next = TableDef::clone(of);
     next.indexes.retain(|index| gone.iter().all(|gone| gone.id != index.id));
     next.disabled.extend(gone.iter().map(|index| IndexDef::clone(index)));
     next.disabled.sort_by_key(|index| index.id);
@@ -49,11 +56,13 @@ pub(crate) fn disable(alter: &ast::AlterIndex, of: &Arc<TableDef>, cx: &mut Cx<'
     }
     keys.extend(disable_references(of, first, &uses, cx)?);
     table::replace(next, cx)?;
+    columns.iter().for_each(|index| super::column_index::forget(index, of));
     for index in &gone {
         cx.session.drop_index(&of.rows.data, index.storage_id());
     }
-    for index in gone.iter().filter(|index| clustered && !index.clustered) {
-        fault::sent_message(cx, &Msg::IndexDisabledToo(&index.name, &of.name).into())?;
+    let others = gone.iter().filter(|index| !index.clustered).map(|index| &index.name);
+    for name in others.chain(columns.map(|index| &index.name)).filter(|_| clustered) {
+        fault::sent_message(cx, &Msg::IndexDisabledToo(name, &of.name).into())?;
     }
     for (key, from, to) in keys {
         fault::sent_message(cx, &Msg::ForeignKeyDisabled(&key, &from, &to, &first.name).into())?;
@@ -63,17 +72,12 @@ pub(crate) fn disable(alter: &ast::AlterIndex, of: &Arc<TableDef>, cx: &mut Cx<'
 
 /// Refuses the tables and indexes that can't be disabled.
 fn check_kind(name: Option<&str>, of: &TableDef) -> Result<()> {
-    let is_columnstore = |name| of.has_columnstore(name) || of.has_column_index(name);
-    let has_columnstore = of.columnstore.is_some() || of.column_index.is_some();
-    if name.map_or(has_columnstore, is_columnstore) {
-        return refuse("ALTER INDEX .. DISABLE of a columnstore index");
+    if name.map_or(of.columnstore.is_some(), |name| of.has_columnstore(name)) {
+        return refuse("ALTER INDEX .. DISABLE of a clustered columnstore index");
     }
     let Some(index) = name.and_then(|name| of.index(name)).map(|place| &of.indexes[place]) else {
         return Ok(());
     };
-    if index.clustered && has_columnstore {
-        return refuse("ALTER INDEX .. DISABLE of a clustered index beside a columnstore index");
-    }
     let is_primary = index.constraint == Some(IndexConstraint::PrimaryKey);
     if (index.clustered || is_primary) && (of.is_versioned() || of.is_history()) {
         return refuse("ALTER INDEX .. DISABLE of the key of a system-versioned or history table");
@@ -81,8 +85,8 @@ fn check_kind(name: Option<&str>, of: &TableDef) -> Result<()> {
     Ok(())
 }
 
-fn is_wanted(alter: &ast::AlterIndex, index: &IndexDef) -> bool {
-    alter.index.as_ref().is_none_or(|name| Name::same(name, &index.name))
+fn is_wanted(alter: &ast::AlterIndex, index: &str) -> bool {
+    alter.index.as_ref().is_none_or(|name| Name::same(name, index))
 }
 
 /// Returns whether a foreign key rests on one of these indexes of the referenced table: on the first that has its
@@ -157,10 +161,11 @@ pub(crate) fn check_enabled(alter: &ast::AlterIndex, of: &TableDef) -> Result<()
         ast::AlterIndexAction::Rebuild => !one,
         action => action == ast::AlterIndexAction::Disable,
     };
-    let place = alter.index.as_ref().and_then(|name| of.disabled_index(name));
-    match place {
-        Some(place) if !allowed => {
-            Err(Msg::OperationOnDisabledIndex(&of.disabled[place].name, &of.name).into())
+    let is_disabled =
+        |name: &str| of.disabled_index(name).is_some() || of.has_disabled_columns(name);
+    match alter.index.as_deref() {
+        Some(name) if !allowed && is_disabled(name) => {
+            Err(Msg::OperationOnDisabledIndex(name, &of.name).into())
         }
         _ => Ok(()),
     }
@@ -206,14 +211,13 @@ pub(crate) fn rebuild(
     of: Arc<TableDef>,
     cx: &mut Cx<'_>,
 ) -> Result<Arc<TableDef>> {
-    let wanted = |index: &IndexDef| name.is_none_or(|name| Name::same(name, &index.name));
-    if let Some(index) = of.disabled.iter().find(|index| name.is_some() && wanted(index))
-        && !index.clustered
-    {
-        check_buildable("rebuild", &index.name, &of)?;
+    let wanted = |index: &str| name.is_none_or(|name| Name::same(name, index));
+    let clustered = of.disabled_clustered().map(|index| index.name.as_str());
+    if let Some(name) = name.filter(|name| clustered.is_none_or(|it| !Name::same(it, name))) {
+        check_buildable("rebuild", name, &of)?;
     }
     if let Some(index) = of.disabled_clustered()
-        && wanted(index)
+        && wanted(&index.name)
         && is_online
     {
         return Err(Msg::RebuildDisabledOnline(&index.name).into());
@@ -227,20 +231,24 @@ pub(crate) fn rebuild(
 /// 1505 for duplicates.
 pub(crate) fn enable(
     of: &Arc<TableDef>,
-    wanted: impl Fn(&IndexDef) -> bool,
+    wanted: impl Fn(&str) -> bool,
     cx: &mut Cx<'_>,
 ) -> Result<Arc<TableDef>> {
-    if !of.disabled.iter().any(&wanted) {
+    let has_columns = of.disabled_columns.as_ref().is_some_and(|index| wanted(&index.name));
+    if !has_columns && !of.disabled.iter().any(|index| wanted(&index.name)) {
         return Ok(Arc::clone(of));
     }
     let mut next = TableDef::clone(of);
-    let (built, left) = next.disabled.into_iter().partition(wanted);
+    let (built, left) = next.disabled.into_iter().partition(|index| wanted(&index.name));
     next.disabled = left;
     let built: Vec<IndexDef> = built;
     for index in &built {
         build(of, index, cx)?;
     }
     next.indexes.extend(built);
+    if has_columns {
+        super::column_index::enable(&mut next, cx)?;
+    }
     table::replace(next.clone(), cx)?;
     Ok(Arc::new(next))
 }
@@ -250,7 +258,7 @@ pub(crate) fn enable(
 /// # Errors
 /// As [`rebuild`], and of the lock on the table.
 pub fn reindex(of: Arc<TableDef>, name: Option<&str>, cx: &mut Cx<'_>) -> Result<()> {
-    if of.disabled.is_empty() {
+    if !of.has_disabled() {
         return Ok(());
     }
     let of = match of.id < 0 {

@@ -68,7 +68,8 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     }
     disable::check_buildable("create", &index.name, &table)?;
     // Storage identifies an index by its id, so ids are not reused while the table exists.
-    let highest = table.column_index.iter().map(|i| i.id).fold(table.highest_index_id(), i32::max);
+    let columns = table.column_index.iter().chain(&table.disabled_columns).map(|i| i.id);
+    let highest = columns.fold(table.highest_index_id(), i32::max);
     index.id = if index.clustered { 1 } else { highest + 1 };
     let is_clustered = index.clustered;
     let mut next = TableDef::clone(&table);
@@ -141,7 +142,7 @@ fn replaced(table: &TableDef, index: &ast::InlineIndex) -> Result<Option<Replace
         }
         Some((replaced, _)) if drops => Ok(Some(replaced)),
         None if drops => Err(no_such_index(name, table)),
-        None if !table.has_column_index(name) => Ok(None),
+        None if !table.has_column_index(name) && !table.has_disabled_columns(name) => Ok(None),
         Some(_) | None => Err(duplicate_index(name, &table.qualified_name())),
     }
 }
@@ -168,6 +169,18 @@ fn refuse_view(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
 pub(crate) fn alter(alter: &ast::AlterIndex, values: &[Valued], cx: &mut Cx<'_>) -> Result<()> {
     let mut table = table::find(&alter.table, cx)?;
     refuse_in_memory(&table, "ALTER INDEX")?;
+    match alter.action {
+        AlterIndexAction::Rebuild if table.has_disabled() => {
+            table = table::find_for_index(&alter.table, cx)?;
+            disable::check_enabled(alter, &table)?;
+            let (name, online) = (alter.index.as_deref(), disable::is_online(&alter.options));
+            table = disable::rebuild(name, online, table, cx)?;
+        }
+        AlterIndexAction::Disable if table.column_index.is_some() => {
+            table = table::find_alone(&alter.table, cx)?;
+        }
+        _ => disable::check_enabled(alter, &table)?,
+    }
     let is_columnstore = match &alter.index {
         Some(index) => table.has_columnstore(index),
         None => table.columnstore.is_some(),
@@ -178,6 +191,7 @@ pub(crate) fn alter(alter: &ast::AlterIndex, values: &[Valued], cx: &mut Cx<'_>)
     };
     if let Some(index) = &alter.index
         && !table.has_index(index)
+        && !table.has_disabled_columns(index)
         && !is_columnstore
         && !is_column_index
     {
@@ -185,11 +199,6 @@ pub(crate) fn alter(alter: &ast::AlterIndex, values: &[Valued], cx: &mut Cx<'_>)
     }
     if !is_column_index && !is_columnstore {
         table = table::find_for_index(&alter.table, cx)?;
-        disable::check_enabled(alter, &table)?;
-        if alter.action == AlterIndexAction::Rebuild {
-            let (name, online) = (alter.index.as_deref(), disable::is_online(&alter.options));
-            table = disable::rebuild(name, online, table, cx)?;
-        }
         show_options(alter, values, &table, cx)?;
     } else {
         check_columnstore(alter, values, &table, cx)?;
@@ -274,7 +283,9 @@ pub(crate) fn drop(drop: &ast::DropIndex, cx: &mut Cx<'_>) -> Result<()> {
             super::columnstore::drop(name, &options, cx)?;
             continue;
         }
-        if found.as_ref().is_some_and(|table| table.has_column_index(index)) {
+        let of_columns =
+            |table: &TableDef| table.has_column_index(index) || table.has_disabled_columns(index);
+        if found.as_deref().is_some_and(of_columns) {
             options.check_nonclustered(&format!("{name}.{index}"))?;
             super::column_index::drop(name, cx)?;
             continue;

@@ -196,8 +196,8 @@ fn check_options(create: &ast::CreateProcedure) -> Result<bool> {
             // checked when the procedure runs.
             RoutineOption::SchemaBinding
             | RoutineOption::Recompile
+            | RoutineOption::Encryption
             | RoutineOption::ExecuteAs(_) => {}
-            RoutineOption::Encryption => return refuse("WITH ENCRYPTION"),
             RoutineOption::ReturnsNullOnNullInput => {
                 return refuse("RETURNS NULL ON NULL INPUT of a procedure");
             }
@@ -421,8 +421,7 @@ pub(crate) fn create_view(
         match option.as_ref() {
             // SCHEMABINDING is checked by `references`. VIEW_METADATA only shows in the catalog:
             // browse metadata names no tables behind a view.
-            "SCHEMABINDING" | "VIEW_METADATA" => {}
-            "ENCRYPTION" => return refuse("WITH ENCRYPTION"),
+            "SCHEMABINDING" | "VIEW_METADATA" | "ENCRYPTION" => {}
             other => return Err(Msg::SyntaxNear(other).into()),
         }
     }

@@ -620,7 +620,7 @@ pub struct ModuleRow {
 fn of_module(module: &ModuleDef) -> ModuleRow {
     ModuleRow {
         id: module.id,
-        text: Some(module.text.clone()),
+        text: (!module.is_encrypted()).then(|| module.text.clone()),
         ansi_nulls: module.options.ansi_nulls,
         quoted_identifier: module.options.quoted_identifier,
         native: false,
@@ -640,7 +640,7 @@ pub fn modules(database: &Database) -> Vec<ModuleRow> {
     let row = |object: &Object| match object {
         Object::Procedure(p) => Some(ModuleRow {
             id: p.id,
-            text: Some(p.text.clone()),
+            text: (!p.is_encrypted()).then(|| p.text.clone()),
             ansi_nulls: p.options.ansi_nulls,
             quoted_identifier: p.options.quoted_identifier,
             native: p.native,

@@ -171,6 +171,9 @@ impl IndexRow {
 
     /// Returns `is_disabled`.
     pub fn is_disabled(&self) -> bool {
+        if self.is_column_index {
+            return self.table.disabled_columns.is_some();
+        }
         let disabled = |index: &IndexDef| self.table.disabled.iter().any(|it| it.id == index.id);
         self.index().is_some_and(disabled)
     }

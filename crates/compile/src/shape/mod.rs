@@ -784,6 +784,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             referenced: false,
             columnstore: self.columnstore,
             column_index: self.column_index,
+            disabled_columns: None,
             external: None,
             period: self.period,
             versioning: Versioning::Off,

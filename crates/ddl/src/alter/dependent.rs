@@ -60,7 +60,8 @@ fn dependent(table: &TableDef, ordinal: u16, cx: &Cx<'_>) -> Option<(&'static st
             index.name.clone(),
         ));
     }
-    let column_index = table.column_index.as_ref().filter(|i| i.columns.contains(&ordinal));
+    let mut column_indexes = table.column_index.iter().chain(&table.disabled_columns);
+    let column_index = column_indexes.find(|i| i.columns.contains(&ordinal));
     if let Some(index) = column_index {
         return Some(("index", index.name.clone()));
     }

@@ -577,7 +577,8 @@ fn drop_column(table: &Arc<TableDef>, element: &ast::DropElement, cx: &mut Cx<'_
             |f: &Arc<IndexFilter>| Arc::new(f.renumbered(|c| c - u16::from(c > ordinal)));
         index.filter = index.filter.as_ref().map(renumbered);
     }
-    next.column_index.iter_mut().flat_map(|index| &mut index.columns).for_each(moved);
+    let columns = next.column_index.iter_mut().chain(&mut next.disabled_columns);
+    columns.flat_map(|index| &mut index.columns).for_each(moved);
     next.placements_mut().map(|on| &mut on.column).for_each(moved);
     next.checks.iter_mut().filter_map(|c| c.column.as_mut()).for_each(moved);
     next.statistics.iter_mut().flat_map(|s| &mut s.columns).for_each(moved);

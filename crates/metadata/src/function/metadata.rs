@@ -333,6 +333,9 @@ fn object_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> R
         };
         return Ok(module.map_or(Value::Null, |m| Value::Int(i32::from(is_on(m)))));
     }
+    if property == "isencrypted" && ["P", "V", "TR", "FN", "IF", "TF"].contains(&row.code) {
+        return Ok(current(cx).map_or(Value::Null, |database| flag(database.is_encrypted(row.id))));
+    }
     if property == "ownerid" {
         // A constraint or trigger belongs to the owner of its table.
         let of = if row.parent_id == 0 { row.id } else { row.parent_id };
@@ -383,7 +386,6 @@ fn object_fact(row: &ObjectRow, table: Option<&TableDef>, property: &str) -> Opt
         "isdefaultcnst" => is(&["D"]),
         // What CREATE DEFAULT and CREATE RULE make, which are not there; a constraint is neither.
         "isdefault" | "isrule" => Some(0),
-        "isencrypted" => ["P", "V", "TR", "FN", "IF", "TF"].contains(&row.code).then_some(0),
         "isconstraint" => is(&["PK", "UQ", "F", "C", "D"]),
         "isexecuted" => is(&["P", "V", "TR", "FN", "IF", "TF"]),
         "ismsshipped" => Some(i32::from(row.system)),

@@ -63,7 +63,7 @@ pub(super) fn may_alter(row: &ObjectRow, cx: &Cx<'_>) -> bool {
     object.is_none_or(|object| cx.session.identity.rights.alters(database, object))
 }
 
-fn say(number: i32, text: &str, cx: &mut Cx<'_>) -> Result<i32, Stop> {
+pub(super) fn say(number: i32, text: &str, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     cx.sink.message(&Error::custom(number, 0, 1, text))?;
     Ok(0)
 }
