@@ -151,3 +151,22 @@ def test_package_of_data_makes_its_database_with_its_rows(service, server, tmp_p
     assert found[0] == found[1]
     assert sum(rows for _, rows in found[0]) > 0
     assert disabled == 0
+
+
+def test_plans_in_xml_are_shown(service, server):
+    """The service knows a plan by its column's name. It sends no SET of its own with query/executeString."""
+    service.connect("plans", options(server, "kinds"))
+
+    def run_text(text: str) -> list[dict]:
+        service.request("query/executeString", {"ownerUri": "plans", "query": text})
+        done = service.event("query/complete", lambda params: params["ownerUri"] == "plans")
+        return done["batchSummaries"][0]["resultSetSummaries"]
+
+    for before, sets in (("SET STATISTICS XML ON", 2), ("SET STATISTICS XML OFF; SET SHOWPLAN_XML ON", 1)):
+        for text in before.split("; "):
+            run_text(text)
+        found = run_text("SELECT object_id FROM sys.objects")
+        assert len(found) == sets
+        assert found[-1]["specialAction"]["expectYukonXMLShowPlan"]
+        plan = service.request("query/executionPlan", {"ownerUri": "plans", "batchIndex": 0, "resultSetIndex": sets - 1})
+        assert plan["executionPlan"]["content"].startswith("<ShowPlanXML")
