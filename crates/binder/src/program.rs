@@ -193,7 +193,6 @@ impl Compiler<'_, '_> {
             }
             ast::DeclarationKind::Scalar { data_type, not_null, value } => {
                 if let Some(user_type) = self.binder.find_table_type(&data_type.name) {
-                    crate::require::require_type(self.binder, &user_type)?;
                     let Some(table) = &user_type.table else {
                         return Err(Msg::CannotFindType(1, &data_type.name.to_string()).into());
                     };

@@ -13,7 +13,7 @@ use super::Binder;
 use super::query::{Resolved, resolve_table};
 use catalog::name::Name;
 use catalog::security::{Guard, Owner, Rights, Securable, State, state_of};
-use catalog::{Catalog, DBO, ModuleDef, Object, SequenceDef, SynonymDef, TableDef, UserType};
+use catalog::{Catalog, DBO, ModuleDef, Object, SequenceDef, SynonymDef, TableDef};
 use plan::view::SystemView;
 
 impl<'a> Binder<'a> {
@@ -33,21 +33,6 @@ impl<'a> Binder<'a> {
         }
         self.rights
     }
-}
-
-/// Checks EXECUTE on a table type of the current database, of which a variable is declared.
-///
-/// # Errors
-/// 229 if it is missing.
-pub fn require_type(binder: &Binder<'_>, of: &UserType) -> Result<()> {
-    let Some(database) = binder.catalog.database(binder.database) else { return Ok(()) };
-    let schema = database.schema(&of.schema).map_or(DBO, |schema| schema.id);
-    // The owner of a type that has one is that of no object, so that the chain ends there.
-    let asked = match of.owner {
-        None => binder.asked_about(database.id, (0, schema)),
-        Some(_) => binder.asked_in_module(),
-    };
-    asked.map_or(Ok(()), |rights| rights.check_type(database, of, "EXECUTE"))
 }
 
 /// Checks that a system view of a database may be read.

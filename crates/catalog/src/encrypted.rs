@@ -1,4 +1,4 @@
-//! WITH ENCRYPTION: modules whose definition is shown to nobody. It is stored as that of any other module, since the
+//! WITH ENCRYPTION: modules whose definition no user sees. It is stored as that of any other module, since the
 //! server has to read it; only what shows texts and plans leaves it out.
 
 use tsql::ast::{RoutineOption, StatementKind};

@@ -169,7 +169,7 @@ impl IndexRow {
         self.place.and_then(|place| self.table.indexes.get(place))
     }
 
-    /// Returns `is_disabled`.
+    /// Returns `is_disabled`: whether ALTER INDEX .. DISABLE has disabled it.
     pub fn is_disabled(&self) -> bool {
         if self.is_column_index {
             return self.table.disabled_columns.is_some();

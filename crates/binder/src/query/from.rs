@@ -10,7 +10,7 @@ use tsql::ast::{
 use types::value::ColumnType;
 use types::{Error, Msg, Result};
 
-use super::hints::{scan_hints, versions_of};
+use super::hints::{check_readable, hinted, scan_hints, versions_of};
 use super::order::require_no_order;
 use super::{bind_query, bulk, check_option, cte, function, pivot, sample, temporal};
 use crate::context::{check_local, require_entry};
@@ -20,7 +20,7 @@ use crate::hint::check_table_hints;
 use crate::{Binder, Source, SourceColumn, ViewSource};
 use catalog::name::Name;
 use catalog::security::{Owner, Securable};
-use catalog::{IndexDef, ModuleDef, Object, TableDef};
+use catalog::{ModuleDef, Object, TableDef};
 use optimizer::inner_join;
 use plan::depth;
 use plan::expr::{Expr, ExprKind, Register};
@@ -327,17 +327,6 @@ fn bind_resolved<'a>(
     }
 }
 
-/// Checks that the rows of a table can be read and changed.
-///
-/// # Errors
-/// 8655 if its clustered index is disabled.
-pub fn check_readable(table: &TableDef) -> Result<()> {
-    match table.disabled_clustered() {
-        Some(index) => Err(Msg::IndexDisabled(&index.name, &table.name).into()),
-        None => Ok(()),
-    }
-}
-
 /// Returns the access path that the hints request.
 fn path_of(table: &TableDef, hints: &[TableHint]) -> Result<Path> {
     check_table_hints(hints)?;
@@ -369,30 +358,6 @@ fn path_of(table: &TableDef, hints: &[TableHint]) -> Result<Path> {
         Path::Index(index) if seeks => Path::Seek(Some(index)),
         path => path,
     })
-}
-
-/// Finds an index by name or id; `None` for 0, which means all rows.
-fn hinted(table: &TableDef, index: &ast::IndexRef) -> Result<Option<u16>> {
-    let of = table.qualified_name();
-    let place = match index {
-        ast::IndexRef::Number(0) => return Ok(None),
-        ast::IndexRef::Name(name) => match (table.index(name), table.disabled_index(name)) {
-            (Some(place), _) => place,
-            (None, Some(_)) => return Err(Msg::HintedIndexDisabled(name, &of).into()),
-            (None, None) => return Err(Msg::HintedIndexMissing(name, &of).into()),
-        },
-        ast::IndexRef::Number(id) => {
-            let is_it = |i: &IndexDef| u32::try_from(i.id).is_ok_and(|known| known == *id);
-            match table.indexes.iter().position(is_it) {
-                Some(place) => place,
-                None if table.disabled.iter().any(is_it) => {
-                    return Err(Msg::HintedIndexIdDisabled(i64::from(*id), &of).into());
-                }
-                None => return Err(Msg::HintedIndexIdMissing(i64::from(*id), &of).into()),
-            }
-        }
-    };
-    Ok(u16::try_from(place).ok())
 }
 
 /// The object that a name in FROM refers to.

@@ -37,10 +37,10 @@ pub use cte::declare as declare_ctes;
 pub use document::bind as bind_document;
 pub use from::{
     Lateral, Resolved, SourceName, add_table_source, bind_from, bind_named_source, bind_table_ref,
-    check_readable, guard_target, resolve_table,
+    guard_target, resolve_table,
 };
 pub use function::{Given, bind_inline, column_type};
-pub use hints::scan_hints;
+pub use hints::{check_readable, scan_hints};
 pub use order::require_no_order;
 pub use spec::{bind_spec_parts, compound, top_of, traits_of};
 pub use temporal::SystemTime;

@@ -12,6 +12,7 @@ pub mod storage;
 mod text;
 
 pub use foreign_key::skipped;
+pub use index_option::duplicate_index;
 
 use std::sync::Arc;
 
@@ -340,19 +341,6 @@ impl<'a, 'b> Shaper<'a, 'b> {
         }
         self.columns[ordinal].default = Some(self.default(constraint, value, column));
         Ok(())
-    }
-
-    /// Checks REFERENCES on the type of a column.
-    ///
-    /// # Errors
-    /// 229 if it is missing.
-    fn check_type(&self, of: Option<&(String, String)>) -> Result<()> {
-        let (Some(rights), Some((schema, name))) = (self.rights, of) else { return Ok(()) };
-        let Some(database) = self.binder.catalog.database(self.binder.database) else {
-            return Ok(());
-        };
-        let found = database.user_type(schema, name);
-        found.map_or(Ok(()), |of| rights.check_type(database, of, "REFERENCES"))
     }
 
     /// Returns the constraint's declared name, or a generated one such as `PK__table__30CEB18A`.
@@ -801,16 +789,4 @@ impl<'a, 'b> Shaper<'a, 'b> {
 
 fn refuse<T>(what: &str) -> Result<T> {
     Err(Msg::NotSupported(what).into())
-}
-
-/// The error of an index name that an index or statistics of the table already has: 1913.
-pub fn duplicate_index(index: &str, table: &str) -> Error {
-    Error::custom(
-        1913,
-        16,
-        1,
-        format!(
-            "The operation failed because an index or statistics with name '{index}' already exists on table '{table}'."
-        ),
-    )
 }

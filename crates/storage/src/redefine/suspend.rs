@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A suspended index gets the entries of new rows, so that it is complete when it is resumed. It is not found by its
-//! id, which another index may get meanwhile, and refuses no duplicates. Those that the transaction adds are gone when
+//! id, which another index may have by then, and refuses no duplicates. Those that the transaction adds are gone when
 //! the index is resumed, since the rows are rolled back first. The caller has closed the table to other writers.
 
 use std::sync::Arc;
