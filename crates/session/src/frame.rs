@@ -93,7 +93,7 @@ impl Frame {
     }
 }
 
-/// Checks EXECUTE on the table types of which a program declares variables. A module needs none on a type of its own
+/// Checks EXECUTE on the table types of which a program declares variables. A module needs none on a type of the same
 /// owner, and a parameter has the table of its caller.
 ///
 /// # Errors
