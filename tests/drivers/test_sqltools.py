@@ -127,3 +127,46 @@ def test_package_makes_its_database(service, server, tmp_path):
             found.append(cursor.fetchone())
     assert found[0] == found[1]
     assert min(found[0]) > 0
+
+
+def test_package_of_data_makes_its_database_with_its_rows(service, server, tmp_path):
+    package = str(tmp_path / "kinds.bacpac")
+    service.connect("import", options(server, "kinds"))
+    named = {"ownerUri": "import", "packageFilePath": package}
+    service.task("dacfx/export", dict(named, databaseName="kinds"))
+    # The import disables the nonclustered indexes of a table while it copies the rows, and builds them again.
+    service.task("dacfx/import", dict(named, databaseName="kinds_imported"))
+    counts = (
+        "SELECT t.name, SUM(p.rows) FROM {0}.sys.tables AS t JOIN {0}.sys.partitions AS p ON p.object_id = t.object_id AND p.index_id < 2"
+        " GROUP BY t.name ORDER BY t.name"
+    )
+    with pymssql.connect("127.0.0.1", harness.USER, harness.PASSWORD, port=str(server.port), autocommit=True) as connection:
+        cursor = connection.cursor()
+        found = []
+        for database in ("kinds", "kinds_imported"):
+            cursor.execute(counts.format(database))
+            found.append(cursor.fetchall())
+        cursor.execute("SELECT COUNT(*) FROM kinds_imported.sys.indexes WHERE is_disabled = 1")
+        disabled = cursor.fetchone()[0]
+    assert found[0] == found[1]
+    assert sum(rows for _, rows in found[0]) > 0
+    assert disabled == 0
+
+
+def test_plans_in_xml_are_shown(service, server):
+    """The service knows a plan by its column's name. It sends no SET of its own with query/executeString."""
+    service.connect("plans", options(server, "kinds"))
+
+    def run_text(text: str) -> list[dict]:
+        service.request("query/executeString", {"ownerUri": "plans", "query": text})
+        done = service.event("query/complete", lambda params: params["ownerUri"] == "plans")
+        return done["batchSummaries"][0]["resultSetSummaries"]
+
+    for before, sets in (("SET STATISTICS XML ON", 2), ("SET STATISTICS XML OFF; SET SHOWPLAN_XML ON", 1)):
+        for text in before.split("; "):
+            run_text(text)
+        found = run_text("SELECT object_id FROM sys.objects")
+        assert len(found) == sets
+        assert found[-1]["specialAction"]["expectYukonXMLShowPlan"]
+        plan = service.request("query/executionPlan", {"ownerUri": "plans", "batchIndex": 0, "resultSetIndex": sets - 1})
+        assert plan["executionPlan"]["content"].startswith("<ShowPlanXML")

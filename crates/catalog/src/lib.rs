@@ -22,6 +22,7 @@ mod cell;
 pub mod clock;
 mod counter;
 mod ddl_event;
+mod encrypted;
 mod event_session;
 mod external;
 mod file;
@@ -262,6 +263,9 @@ pub struct TableDef {
     pub columns: Vec<ColumnDef>,
     /// Indexes. An index number in a plan is a position in this list and in that of `data`.
     pub indexes: Vec<IndexDef>,
+    /// Indexes that ALTER INDEX .. DISABLE has disabled: they have no storage and are in no plan. The rows can't be
+    /// read while the clustered index is among them.
+    pub disabled: Vec<IndexDef>,
     /// CHECK constraints of the table.
     pub checks: Vec<CheckDef>,
     /// FOREIGN KEY constraints of this table.
@@ -293,6 +297,8 @@ pub struct TableDef {
     /// The nonclustered columnstore index, stored besides the rows; never together with a clustered
     /// one.
     pub column_index: Option<ColumnIndexDef>,
+    /// The nonclustered columnstore index while it is disabled.
+    pub disabled_columns: Option<ColumnIndexDef>,
     /// For an external table: the location of its rows. Its own storage is empty.
     pub external: Option<Arc<ExternalPlace>>,
     /// Columns of PERIOD FOR SYSTEM_TIME.
@@ -711,6 +717,8 @@ pub struct UserType {
     pub schema: String,
     /// Name in the spelling of CREATE.
     pub name: String,
+    /// `principal_id` of the owner that ALTER AUTHORIZATION gave it; `None` for that of the schema.
+    pub owner: Option<i32>,
     /// Base type of an alias type.
     pub base: Option<ColumnType>,
     /// Definition of a table type.

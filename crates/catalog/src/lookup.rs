@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::name::{Name, Parts};
 use super::{
-    Catalog, Database, ModuleDef, Object, Principal, PrincipalKind, ProcedureDef, Schema, TableDef,
-    UserType,
+    Catalog, DBO, Database, IndexDef, ModuleDef, Object, Principal, PrincipalKind, ProcedureDef,
+    Schema, TableDef, UserType,
 };
 
 impl Catalog {
@@ -128,6 +128,12 @@ impl Database {
         })
     }
 
+    /// Returns the owner of a type: its own, or that of its schema.
+    pub fn owner_of_type(&self, of: &UserType) -> i32 {
+        let of_schema = || self.schema(&of.schema).map_or(DBO, |schema| schema.owner);
+        of.owner.unwrap_or_else(of_schema)
+    }
+
     /// Inserts an object, or replaces the one of the same name.
     pub fn put(&mut self, object: Object) {
         self.objects.insert((Name::new(object.schema()), Name::new(object.name())), object);
@@ -153,9 +159,64 @@ impl TableDef {
         self.indexes.iter().position(|i| Name::same(&i.name, name))
     }
 
+    /// Iterates over its indexes, disabled ones included.
+    pub fn all_indexes(&self) -> impl Iterator<Item = &IndexDef> {
+        self.indexes.iter().chain(&self.disabled)
+    }
+
+    /// Iterates over its indexes, disabled ones included, to change their definitions.
+    pub fn all_indexes_mut(&mut self) -> impl Iterator<Item = &mut IndexDef> {
+        self.indexes.iter_mut().chain(&mut self.disabled)
+    }
+
+    /// Finds a disabled index's position by name.
+    pub fn disabled_index(&self, name: &str) -> Option<usize> {
+        self.disabled.iter().position(|i| Name::same(&i.name, name))
+    }
+
+    /// Returns whether it has an index of this name, disabled or not.
+    pub fn has_index(&self, name: &str) -> bool {
+        self.index(name).is_some() || self.disabled_index(name).is_some()
+    }
+
+    /// Returns whether any of its indexes is disabled.
+    pub fn has_disabled(&self) -> bool {
+        !self.disabled.is_empty() || self.disabled_columns.is_some()
+    }
+
+    /// Returns whether its nonclustered columnstore index has this name and is disabled.
+    pub fn has_disabled_columns(&self, name: &str) -> bool {
+        self.disabled_columns.as_ref().is_some_and(|index| Name::same(&index.name, name))
+    }
+
+    /// Returns the clustered index if it is disabled.
+    pub fn disabled_clustered(&self) -> Option<&IndexDef> {
+        self.disabled.iter().find(|index| index.clustered)
+    }
+
+    /// Returns the highest `index_id` of a rowstore index; 1 without one.
+    pub fn highest_index_id(&self) -> i32 {
+        self.all_indexes().map(|index| index.id).max().unwrap_or(1).max(1)
+    }
+
+    /// Returns the definition as the catalog views show it, with the disabled indexes among the others.
+    #[must_use]
+    pub fn with_disabled(self: &Arc<Self>) -> Arc<Self> {
+        if !self.has_disabled() {
+            return Arc::clone(self);
+        }
+        let mut shown = Self::clone(self);
+        shown.indexes.extend(self.disabled.iter().cloned());
+        shown.indexes.sort_by_key(|index| index.id);
+        if let Some(columns) = &self.disabled_columns {
+            shown.column_index = Some(columns.clone());
+        }
+        Arc::new(shown)
+    }
+
     /// Iterates over the names of its constraints.
     pub fn constraint_names(&self) -> impl Iterator<Item = &str> {
-        let keys = self.indexes.iter().filter(|i| i.constraint.is_some()).map(|i| i.name.as_str());
+        let keys = self.all_indexes().filter(|i| i.constraint.is_some()).map(|i| i.name.as_str());
         let checks = self.checks.iter().map(|c| c.name.as_str());
         let foreign = self.foreign_keys.iter().map(|f| f.name.as_str());
         let defaults = self.columns.iter().filter_map(|c| c.default.as_ref());

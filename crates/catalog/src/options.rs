@@ -311,6 +311,11 @@ impl Explain {
         self.0 & options.0 != 0
     }
 
+    /// Returns the set without the options that show the plan after the statement ran.
+    pub fn without_plans_after(self) -> Self {
+        Self(self.0 & !Self::PLANS_AFTER.0)
+    }
+
     /// Returns the set with STATISTICS XML added.
     pub fn with_document(self) -> Self {
         Self(self.0 | Self::XML.0)

@@ -38,6 +38,11 @@ impl Database {
         self.permissions.retain(|p| p.class != Class::Object || p.object_id != object);
     }
 
+    /// Removes the permissions on a type that was dropped, moved or given to another owner.
+    pub fn forget_type_grants(&mut self, of: i32) {
+        self.permissions.retain(|p| p.class != Class::Type || p.object_id != of);
+    }
+
     /// Removes the owners of dropped objects.
     pub fn prune_owners(&mut self) {
         if self.owners.is_empty() {

@@ -173,7 +173,7 @@ impl TableDef {
         if let Some(index) = &self.columnstore {
             return index.on.as_ref();
         }
-        match self.indexes.iter().find(|index| index.clustered) {
+        match self.all_indexes().find(|index| index.clustered) {
             Some(index) => index.on.as_ref(),
             None => self.on.as_ref(),
         }
@@ -181,18 +181,21 @@ impl TableDef {
 
     /// Returns a mutable reference to every placement of the table and its indexes.
     pub fn placements_mut(&mut self) -> impl Iterator<Item = &mut PartitionedOn> {
-        let indexes = self.indexes.iter_mut().filter_map(|index| index.on.as_mut());
+        let indexes = self.indexes.iter_mut().chain(&mut self.disabled);
+        let indexes = indexes.filter_map(|index| index.on.as_mut());
         let columns = self.columnstore.iter_mut().filter_map(|index| index.on.as_mut());
-        let secondary = self.column_index.iter_mut().filter_map(|index| index.on.as_mut());
+        let secondary = self.column_index.iter_mut().chain(&mut self.disabled_columns);
+        let secondary = secondary.filter_map(|index| index.on.as_mut());
         self.on.iter_mut().chain(indexes).chain(columns).chain(secondary)
     }
 
     /// Returns every placement of the table and its indexes. That of a heap remains beside a
     /// clustered index and is in force when the index is dropped.
     pub fn placements(&self) -> impl Iterator<Item = &PartitionedOn> {
-        let indexes = self.indexes.iter().filter_map(|index| index.on.as_ref());
+        let indexes = self.all_indexes().filter_map(|index| index.on.as_ref());
         let columns = self.columnstore.iter().filter_map(|index| index.on.as_ref());
-        let secondary = self.column_index.iter().filter_map(|index| index.on.as_ref());
+        let secondary = self.column_index.iter().chain(&self.disabled_columns);
+        let secondary = secondary.filter_map(|index| index.on.as_ref());
         self.on.iter().chain(indexes).chain(columns).chain(secondary)
     }
 }

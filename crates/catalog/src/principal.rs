@@ -111,6 +111,8 @@ pub enum Class {
     Schema,
     /// A user or role of a database (4), or a login (101).
     Principal,
+    /// An alias or table type (6).
+    Type,
 }
 
 /// A GRANT or DENY that is in force.

@@ -104,7 +104,7 @@ impl Database {
             PropertyClass::Type => self.types.values().any(|t| t.id == of.major_id),
             PropertyClass::Index => self
                 .table_by_id(of.major_id)
-                .is_some_and(|table| table.indexes.iter().any(|i| i.id == of.minor_id)),
+                .is_some_and(|table| table.all_indexes().any(|i| i.id == of.minor_id)),
             PropertyClass::ObjectOrColumn | PropertyClass::Parameter => {
                 self.object_by_id(of.major_id).is_some()
                     || self.tables().any(|t| t.constraint_ids().any(|id| id == of.major_id))
@@ -116,7 +116,7 @@ impl Database {
 impl TableDef {
     /// Iterates over the ids of its keys, checks, foreign keys and defaults.
     pub fn constraint_ids(&self) -> impl Iterator<Item = i32> {
-        let keys = self.indexes.iter().filter(|i| i.constraint.is_some()).map(|i| i.constraint_id);
+        let keys = self.all_indexes().filter(|i| i.constraint.is_some()).map(|i| i.constraint_id);
         let checks = self.checks.iter().map(|c| c.id);
         let foreign = self.foreign_keys.iter().map(|f| f.id);
         let defaults = self.columns.iter().filter_map(|c| c.default.as_ref()).map(|d| d.id);

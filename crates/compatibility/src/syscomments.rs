@@ -14,12 +14,16 @@ const COLUMNS: &[Column<Piece>] = &[
     col("number", SMALLINT, |r| small(r.number)),
     col("colid", SMALLINT, |r| small(r.place)),
     col("status", SMALLINT, |_| small(0)),
-    opt("ctext", vb(8000), |r| binary(Value::nvarchar(&r.text).string_bytes().unwrap_or_default())),
+    opt("ctext", vb(8000), |r| {
+        let bytes =
+            |text: &String| binary(Value::nvarchar(text).string_bytes().unwrap_or_default());
+        r.text.as_ref().map_or(Value::Null, bytes)
+    }),
     opt("texttype", SMALLINT, |_| small(2)),
     opt("language", SMALLINT, |_| small(0)),
-    opt("encrypted", BIT, |_| bit(false)),
+    opt("encrypted", BIT, |r| bit(r.text.is_none())),
     opt("compressed", BIT, |_| bit(false)),
-    opt("text", nv(4000), |r| text(&r.text)),
+    opt("text", nv(4000), |r| r.text.as_deref().map_or(Value::Null, text)),
 ];
 
 pub(crate) static VIEW: SystemView = SystemView {
@@ -35,7 +39,8 @@ struct Piece {
     /// `number`: 1 for procedures, 0 for other objects.
     number: i32,
     place: i32,
-    text: String,
+    /// `None` for a module WITH ENCRYPTION.
+    text: Option<String>,
 }
 
 /// UTF-16 units per row.
@@ -47,8 +52,13 @@ fn read(scope: &Scope<'_>) -> Rows {
     };
     let mut pieces = Vec::new();
     for module in modules(scope.database) {
-        if let Some(text) = &module.text {
-            push(&mut pieces, module.id, i32::from(is_procedure(module.id)), text);
+        let number = i32::from(is_procedure(module.id));
+        match &module.text {
+            Some(text) => push(&mut pieces, module.id, number, text),
+            None if scope.database.is_encrypted(module.id) => {
+                pieces.push(Piece { id: module.id, number, place: 1, text: None });
+            }
+            None => {}
         }
     }
     let withheld = &scope.database.withheld;
@@ -69,12 +79,13 @@ fn push(pieces: &mut Vec<Piece>, id: i32, number: i32, text: &str) {
     let mut place = 1;
     for character in text.chars() {
         if units + character.len_utf16() > PIECE_LENGTH {
-            pieces.push(Piece { id, number, place, text: std::mem::take(&mut piece) });
+            let text = Some(std::mem::take(&mut piece));
+            pieces.push(Piece { id, number, place, text });
             place += 1;
             units = 0;
         }
         units += character.len_utf16();
         piece.push(character);
     }
-    pieces.push(Piece { id, number, place, text: piece });
+    pieces.push(Piece { id, number, place, text: Some(piece) });
 }

@@ -64,7 +64,7 @@ const ACTIONS: &[(&str, u8)] = &[
 fn read(scope: &Scope<'_>) -> Rows {
     let row = |permission: &Permission| {
         let (_, action) = ACTIONS.iter().find(|(name, _)| *name == permission.permission)?;
-        let known = permission.class != Class::Schema;
+        let known = !matches!(permission.class, Class::Schema | Class::Type);
         known.then(|| Row { permission: permission.clone(), action: *action })
     };
     rows(COLUMNS, scope.database.permissions.iter().filter_map(row))

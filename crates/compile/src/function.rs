@@ -50,7 +50,12 @@ fn register(
     module: &ModuleDef,
     kind: RoutineKind,
 ) -> Arc<Program> {
-    let module = Module { database_id: module.database_id, object_id: module.id, kind: Some(kind) };
+    let module = Module {
+        database_id: module.database_id,
+        object_id: module.id,
+        kind: Some(kind),
+        is_encrypted: module.is_encrypted(),
+    };
     crate::register(session, program, Origin::Procedure(module))
 }
 

@@ -258,7 +258,12 @@ pub fn take_program_of(
     }
     session.accounting.counters.count(SessionCounter::PlanMisses);
     session.accounting.meter.pause();
-    let module = Module { database_id: procedure.database_id, object_id: procedure.id, kind: None };
+    let module = Module {
+        database_id: procedure.database_id,
+        object_id: procedure.id,
+        kind: None,
+        is_encrypted: procedure.is_encrypted(),
+    };
     let program = with_clerk(MemoryClerk::ObjectPlans, || {
         let program = crate::compile_procedure(session, procedure);
         let owner = Some(Owner::of_procedure(&session.catalog, procedure));

@@ -6,8 +6,8 @@ use tsql::ast::{self, AlterIndexAction};
 use types::{Msg, Result};
 
 use super::table;
-use ::catalog::TableDef;
 use ::catalog::name::Name;
+use ::catalog::{ColumnIndexDef, TableDef};
 use ::compile::shape::column_index::{check, define, several};
 use ::compile::shape::duplicate_index;
 use ::compile::shape::partition;
@@ -17,14 +17,15 @@ use ::executor::{Cx, fault, tuple_mover};
 pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     let before = table::find_alone(&create.table, cx)?;
     let name = create.index.name.as_str();
+    crate::disable::check_buildable("create", name, &before)?;
     let drops = create.index.options.iter().any(|option| {
         *option.name == *"DROP_EXISTING" && matches!(option.value, ast::OptionValue::On)
     });
-    match &before.column_index {
+    match before.column_index.as_ref().or(before.disabled_columns.as_ref()) {
         Some(old) if !Name::same(&old.name, name) => return Err(several()),
         Some(_) if !drops => return Err(duplicate_index(name, &before.qualified_name())),
         None if before.columnstore.is_some() => return Err(several()),
-        None if before.index(name).is_some() => {
+        None if before.has_index(name) => {
             return Err(duplicate_index(name, &before.qualified_name()));
         }
         None if drops => return Err(Msg::IndexNotFound(name).into()),
@@ -33,10 +34,28 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     let cell = &cx.session.instance.catalog;
     let mut defined = define(&create.index, &before.columns, &before.name, cell)?;
     defined.on = partition::of_index(&cx.session.catalog, &before, &create.index)?;
-    let mut after = TableDef { column_index: Some(defined), ..TableDef::clone(&before) };
+    let mut after = TableDef {
+        column_index: Some(defined),
+        disabled_columns: None,
+        ..TableDef::clone(&before)
+    };
     check(&mut after)?;
     fill(&after, 1, Trim::Rebuild, cx)?;
     table::replace(after, cx)
+}
+
+/// Frees the row groups of an index that the definition has no more. If the statement is rolled back, the tuple mover
+/// builds the index again.
+pub(super) fn forget(index: &ColumnIndexDef, of: &TableDef) {
+    of.rows.data.drop_column_index();
+    of.rows.data.uses().forget(storage::IndexId(index.id.unsigned_abs()));
+}
+
+/// Enables the index in a definition, and builds its row groups.
+pub(super) fn enable(of: &mut TableDef, cx: &mut Cx<'_>) -> Result<()> {
+    let Some(index) = of.disabled_columns.take() else { return Ok(()) };
+    of.column_index = Some(index);
+    fill(of, 1, Trim::Rebuild, cx)
 }
 
 /// Builds row groups from rows that are in none, while at least `rows_min` such rows are left.
@@ -55,13 +74,9 @@ fn fill(table: &TableDef, rows_min: usize, trim: Trim, cx: &mut Cx<'_>) -> Resul
 /// Runs DROP INDEX of a nonclustered columnstore index.
 pub(crate) fn drop(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
     let before = table::find_alone(name, cx)?;
-    let after = TableDef { column_index: None, ..TableDef::clone(&before) };
+    let after = TableDef { column_index: None, disabled_columns: None, ..TableDef::clone(&before) };
     table::replace(after, cx)?;
-    // If the statement is rolled back, the tuple mover builds the index again.
-    before.rows.data.drop_column_index();
-    if let Some(index) = &before.column_index {
-        before.rows.data.uses().forget(storage::IndexId(index.id.unsigned_abs()));
-    }
+    before.column_index.iter().for_each(|index| forget(index, &before));
     Ok(())
 }
 

@@ -20,6 +20,9 @@ use ::executor::{Cx, fault, tuple_mover};
 /// Runs CREATE CLUSTERED COLUMNSTORE INDEX on an existing table.
 pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     let before = table::find_alone(&create.table, cx)?;
+    if before.has_disabled() {
+        return refuse("a columnstore index of a table with disabled indexes");
+    }
     let mut defined = define(&create.index)?;
     defined.on = partition::of_index(&cx.session.catalog, &before, &create.index)?;
     let drops = create.index.options.iter().any(|option| {

@@ -319,7 +319,9 @@ fn user_type(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
                 ),
             ));
         }
-        Ok(database.types.remove(&(Name::new(&schema), Name::new(&name.object))).is_some())
+        let gone = database.types.remove(&(Name::new(&schema), Name::new(&name.object)));
+        gone.iter().for_each(|of| database.forget_type_grants(of.id));
+        Ok(gone.is_some())
     })
 }
 

@@ -79,9 +79,9 @@ fn check_options(create: &ast::CreateFunction) -> Result<bool> {
             // inlined into its caller changes the time only.
             RoutineOption::CalledOnNullInput
             | RoutineOption::SchemaBinding
+            | RoutineOption::Encryption
             | RoutineOption::Inline(_)
             | RoutineOption::ExecuteAs(_) => {}
-            RoutineOption::Encryption => return refuse("WITH ENCRYPTION"),
             RoutineOption::NativeCompilation => return refuse("natively compiled functions"),
             RoutineOption::Recompile => return refuse("RECOMPILE in a function"),
         }

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use tsql::ast::{self, AlterIndexAction};
 use types::{Error, Msg, Result};
 
+use crate::disable;
 use crate::drop_options::DropOptions;
 use crate::partition::Valued;
 use crate::rebuild::{check_alike, check_columnstore, check_reorganized, rebuild_partitions};
 use crate::table;
 use ::catalog::name::Name;
-use ::catalog::{IndexConstraint, IndexDef, IndexKind, Object, TableDef, index_spec};
+use ::catalog::{IndexConstraint, IndexDef, IndexKind, Object, TableDef};
 use ::compile::refuse;
 use ::compile::shape::index_option;
 use ::compile::shape::{Place, Shaper, duplicate_index};
 use ::compile::table::created;
 use ::executor::Cx;
-use ::executor::fault;
 
 /// The states of error 3701 of ALTER TABLE .. ALTER INDEX and DROP INDEX.
 const ALTER_MISSING: u8 = 22;
@@ -27,10 +27,11 @@ const ALTER_RANGE: u8 = 4;
 pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     index_option::check_names(&create.index.options, "CREATE INDEX")?;
     refuse_view(&create.table, cx)?;
-    let table = table::find(&create.table, cx).map_err(|error| match error.number {
+    let missing = |error: Error| match error.number {
         4902 => Msg::ObjectNotFound(&create.table.to_string()).into(),
         _ => error,
-    })?;
+    };
+    let table = table::find(&create.table, cx).map_err(missing)?;
     check_kind(create, &table)?;
     if ::compile::shape::columnstore::is_columnstore(&create.index) {
         return super::columnstore::create(create, cx);
@@ -41,6 +42,7 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     if table.columnstore.is_some() {
         return refuse("keys and other indexes of a table with a columnstore index");
     }
+    let table = table::find_for_index(&create.table, cx).map_err(missing)?;
     let replaced = replaced(&table, &create.index)?;
     let mut index = {
         let context = compile::binding::bare_context(cx.session, &cx.session.identity.database);
@@ -60,36 +62,47 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     if replaced.is_some() && index.clustered {
         return refuse("CREATE CLUSTERED INDEX .. WITH (DROP_EXISTING = ON)");
     }
-    let has_clustered = table.indexes.iter().any(|i| i.clustered);
+    let has_clustered = table.all_indexes().any(|i| i.clustered);
     if index.clustered && has_clustered {
         return Err(Msg::MultipleClustered(&table.name).into());
     }
+    disable::check_buildable("create", &index.name, &table)?;
     // Storage identifies an index by its id, so ids are not reused while the table exists.
-    let ids = table.indexes.iter().map(|i| i.id).chain(table.column_index.iter().map(|i| i.id));
-    let highest = ids.max().unwrap_or(1);
-    index.id = if index.clustered { 1 } else { highest.max(1) + 1 };
-    let spec = index_spec(&index, &table.columns, &table.layout);
+    let columns = table.column_index.iter().chain(&table.disabled_columns).map(|i| i.id);
+    let highest = columns.fold(table.highest_index_id(), i32::max);
+    index.id = if index.clustered { 1 } else { highest + 1 };
+    let is_clustered = index.clustered;
     let mut next = TableDef::clone(&table);
     if index.clustered {
         // The rows are where the clustered index is.
         next.on = None;
     }
+    disable::build(&table, &index, cx)?;
     next.indexes.push(index);
-    let old = replaced.map(|place| next.indexes.remove(place));
-    match table.rows.data.add_index(spec) {
-        Ok(()) => {
-            table::replace(next, cx)?;
-            if let Some(old) = old {
-                table.rows.data.drop_index(old.storage_id());
-            }
-            Ok(())
+    let old = match replaced {
+        Some(Replaced::Enabled(place)) => Some(next.indexes.remove(place)),
+        Some(Replaced::Disabled(place)) => {
+            next.disabled.remove(place);
+            None
         }
-        Err(storage::Error::Unique { key, .. }) => match next.indexes.last() {
-            Some(index) => Err(super::duplicate_key(&next, index, &key, cx)?),
-            None => Err(Msg::InternalError.into()),
-        },
-        Err(other) => Err(fault::raise(cx, other)),
+        None => None,
+    };
+    table::replace(next.clone(), cx)?;
+    if let Some(old) = old {
+        cx.session.drop_index(&table.rows.data, old.storage_id());
     }
+    // A new clustered index builds the disabled ones again.
+    if is_clustered {
+        disable::enable(&Arc::new(next), |_| true, cx)?;
+    }
+    Ok(())
+}
+
+/// The index that DROP_EXISTING = ON replaces: its place among the table's.
+#[derive(Clone, Copy, Debug)]
+enum Replaced {
+    Enabled(usize),
+    Disabled(usize),
 }
 
 /// Checks that a table of this kind may have the index.
@@ -111,21 +124,25 @@ fn check_kind(create: &ast::CreateIndex, table: &TableDef) -> Result<()> {
 /// # Errors
 /// 1913 if the name is taken without DROP_EXISTING, 7999 if there is no such index with it, 40517
 /// for an index that can't be replaced.
-fn replaced(table: &TableDef, index: &ast::InlineIndex) -> Result<Option<usize>> {
+fn replaced(table: &TableDef, index: &ast::InlineIndex) -> Result<Option<Replaced>> {
     let name = index.name.as_str();
     let drops = index.options.iter().any(|option| {
         *option.name == *"DROP_EXISTING" && matches!(option.value, ast::OptionValue::On)
     });
-    match table.index(name) {
-        Some(place) if drops && table.indexes[place].constraint.is_some() => {
+    let found = match (table.index(name), table.disabled_index(name)) {
+        (Some(place), _) => Some((Replaced::Enabled(place), &table.indexes[place])),
+        (None, place) => place.map(|place| (Replaced::Disabled(place), &table.disabled[place])),
+    };
+    match found {
+        Some((_, index)) if drops && index.constraint.is_some() => {
             refuse("DROP_EXISTING = ON for the index of a constraint")
         }
-        Some(place) if drops && table.indexes[place].clustered => {
+        Some((_, index)) if drops && index.clustered => {
             refuse("DROP_EXISTING = ON for a clustered index")
         }
-        Some(place) if drops => Ok(Some(place)),
+        Some((replaced, _)) if drops => Ok(Some(replaced)),
         None if drops => Err(no_such_index(name, table)),
-        None if !table.has_column_index(name) => Ok(None),
+        None if !table.has_column_index(name) && !table.has_disabled_columns(name) => Ok(None),
         Some(_) | None => Err(duplicate_index(name, &table.qualified_name())),
     }
 }
@@ -150,8 +167,20 @@ fn refuse_view(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
 }
 
 pub(crate) fn alter(alter: &ast::AlterIndex, values: &[Valued], cx: &mut Cx<'_>) -> Result<()> {
-    let table = table::find(&alter.table, cx)?;
+    let mut table = table::find(&alter.table, cx)?;
     refuse_in_memory(&table, "ALTER INDEX")?;
+    match alter.action {
+        AlterIndexAction::Rebuild if table.has_disabled() => {
+            table = table::find_for_index(&alter.table, cx)?;
+            disable::check_enabled(alter, &table)?;
+            let (name, online) = (alter.index.as_deref(), disable::is_online(&alter.options));
+            table = disable::rebuild(name, online, table, cx)?;
+        }
+        AlterIndexAction::Disable if table.column_index.is_some() => {
+            table = table::find_alone(&alter.table, cx)?;
+        }
+        _ => disable::check_enabled(alter, &table)?,
+    }
     let is_columnstore = match &alter.index {
         Some(index) => table.has_columnstore(index),
         None => table.columnstore.is_some(),
@@ -161,13 +190,15 @@ pub(crate) fn alter(alter: &ast::AlterIndex, values: &[Valued], cx: &mut Cx<'_>)
         None => table.column_index.is_some(),
     };
     if let Some(index) = &alter.index
-        && table.index(index).is_none()
+        && !table.has_index(index)
+        && !table.has_disabled_columns(index)
         && !is_columnstore
         && !is_column_index
     {
         return Err(Msg::IndexNotFound(index).into());
     }
     if !is_column_index && !is_columnstore {
+        table = table::find_for_index(&alter.table, cx)?;
         show_options(alter, values, &table, cx)?;
     } else {
         check_columnstore(alter, values, &table, cx)?;
@@ -185,7 +216,7 @@ pub(crate) fn alter(alter: &ast::AlterIndex, values: &[Valued], cx: &mut Cx<'_>)
             refuse("ALTER INDEX .. SET of a columnstore index")
         }
         AlterIndexAction::Set => Ok(()),
-        AlterIndexAction::Disable => refuse("ALTER INDEX .. DISABLE"),
+        AlterIndexAction::Disable => disable::disable(alter, &table, cx),
         AlterIndexAction::Resume | AlterIndexAction::Pause | AlterIndexAction::Abort => {
             refuse("resumable index operations")
         }
@@ -252,22 +283,27 @@ pub(crate) fn drop(drop: &ast::DropIndex, cx: &mut Cx<'_>) -> Result<()> {
             super::columnstore::drop(name, &options, cx)?;
             continue;
         }
-        if found.as_ref().is_some_and(|table| table.has_column_index(index)) {
+        let of_columns =
+            |table: &TableDef| table.has_column_index(index) || table.has_disabled_columns(index);
+        if found.as_deref().is_some_and(of_columns) {
             options.check_nonclustered(&format!("{name}.{index}"))?;
             super::column_index::drop(name, cx)?;
             continue;
         }
-        let place = found.as_ref().and_then(|table| table.index(index));
-        let (Some(table), Some(place)) = (found, place) else {
+        if !found.as_ref().is_some_and(|table| table.has_index(index)) {
             if drop.if_exists {
                 continue;
             }
             return Err(super::cannot_drop("index", &format!("{name}.{index}")));
-        };
-        if !table.indexes[place].clustered {
+        }
+        let table = table::find_for_index(name, cx)?;
+        let missing = || super::cannot_drop("index", &format!("{name}.{index}"));
+        let defined = table.all_indexes().find(|it| Name::same(&it.name, index));
+        let defined = defined.ok_or_else(missing)?;
+        if !defined.clustered {
             options.check_nonclustered(&format!("{name}.{index}"))?;
         }
-        remove(&table, place, &options, cx)?;
+        remove(&table, defined, &options, cx)?;
     }
     Ok(())
 }
@@ -320,7 +356,7 @@ pub(crate) fn drop_inline(
             Err(Msg::MemoryOptimizedNeedsIndex(&table.name).into())
         }
         Some(place) => {
-            remove(table, place, &options, cx)?;
+            remove(table, &table.indexes[place], &options, cx)?;
             // The statement's next element sees the table without it.
             cx.session.refresh_catalog();
             Ok(())
@@ -336,7 +372,6 @@ fn inline_missing(verb: &str, index: &str, state: u8) -> Error {
     Error::custom(3701, 16, state, message)
 }
 
-/// Checks that a table's indexes are part of its definition.
 /// Refuses what memory-optimized tables have a form of ALTER TABLE for.
 ///
 /// # Errors
@@ -360,13 +395,13 @@ pub(crate) fn check_inline(table: &TableDef, operation: &str) -> Result<()> {
     Err(Error::custom(10785, 16, 1, text))
 }
 
+/// Removes an index from a table: its definition, and its storage unless it is disabled.
 fn remove(
     table: &Arc<TableDef>,
-    place: usize,
+    index: &IndexDef,
     options: &DropOptions<'_>,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    let index = &table.indexes[place];
     if let Some(constraint) = index.constraint {
         let kind = match constraint {
             IndexConstraint::PrimaryKey => "PRIMARY KEY",
@@ -375,13 +410,42 @@ fn remove(
         let name = format!("{}.{}", table.qualified_name(), index.name);
         return Err(Msg::IndexIsConstraint(&name, kind).into());
     }
+    let next = without(table, index, options, cx)?;
+    table::replace(next.clone(), cx)?;
+    forget(table, index, next, cx)
+}
+
+/// Returns a table's definition without an index.
+///
+/// # Errors
+/// As `DropOptions::place`.
+pub(crate) fn without(
+    table: &Arc<TableDef>,
+    index: &IndexDef,
+    options: &DropOptions<'_>,
+    cx: &Cx<'_>,
+) -> Result<TableDef> {
     let mut next = TableDef::clone(table);
-    let removed = next.indexes.remove(place);
-    if removed.clustered {
-        next.on = options.place(table, removed.on.as_ref(), cx)?;
+    next.indexes.retain(|other| other.id != index.id);
+    next.disabled.retain(|other| other.id != index.id);
+    if index.clustered {
+        next.on = options.place(table, index.on.as_ref(), cx)?;
     }
-    table::replace(next, cx)?;
-    // Plans that use the index may still be running; storage lets them finish.
-    table.rows.data.drop_index(removed.storage_id());
+    Ok(next)
+}
+
+/// Frees the storage of an index that a definition has no more. If it was the clustered one, and disabled, the others
+/// are built again.
+pub(crate) fn forget(
+    table: &Arc<TableDef>,
+    index: &IndexDef,
+    next: TableDef,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    if table.disabled.iter().all(|other| other.id != index.id) {
+        cx.session.drop_index(&table.rows.data, index.storage_id());
+    } else if index.clustered {
+        disable::enable(&Arc::new(next), |_| true, cx)?;
+    }
     Ok(())
 }

@@ -19,6 +19,7 @@ mod columnstore;
 mod database;
 pub mod database_option;
 mod ddl_trigger;
+pub mod disable;
 mod domain;
 mod drop;
 mod drop_options;

@@ -196,8 +196,8 @@ fn check_options(create: &ast::CreateProcedure) -> Result<bool> {
             // checked when the procedure runs.
             RoutineOption::SchemaBinding
             | RoutineOption::Recompile
+            | RoutineOption::Encryption
             | RoutineOption::ExecuteAs(_) => {}
-            RoutineOption::Encryption => return refuse("WITH ENCRYPTION"),
             RoutineOption::ReturnsNullOnNullInput => {
                 return refuse("RETURNS NULL ON NULL INPUT of a procedure");
             }
@@ -421,8 +421,7 @@ pub(crate) fn create_view(
         match option.as_ref() {
             // SCHEMABINDING is checked by `references`. VIEW_METADATA only shows in the catalog:
             // browse metadata names no tables behind a view.
-            "SCHEMABINDING" | "VIEW_METADATA" => {}
-            "ENCRYPTION" => return refuse("WITH ENCRYPTION"),
+            "SCHEMABINDING" | "VIEW_METADATA" | "ENCRYPTION" => {}
             other => return Err(Msg::SyntaxNear(other).into()),
         }
     }
@@ -533,7 +532,8 @@ pub(crate) fn create_type(
         let highest = database.types.values().map(|t| t.id).max();
         let id = highest.map_or(USER_TYPE_FIRST, |id| id + 1);
         let (schema, name) = (to.schema.clone(), to.name.clone());
-        let user_type = UserType { id, schema, name, base, table, shape, text, quoted };
+        let owner = None;
+        let user_type = UserType { id, schema, name, owner, base, table, shape, text, quoted };
         database.types.insert(key, Arc::new(user_type));
         Ok(())
     })

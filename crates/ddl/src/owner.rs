@@ -155,7 +155,10 @@ fn user_type(to: &str, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
             return refuse("ALTER SCHEMA .. TRANSFER of a type that columns have");
         }
         database.types.remove(&key);
-        let moved = UserType { schema: schema.name.clone(), ..UserType::clone(&found) };
+        // Its permissions and its own owner are removed, as those of an object.
+        database.forget_type_grants(found.id);
+        let moved =
+            UserType { schema: schema.name.clone(), owner: None, ..UserType::clone(&found) };
         database.types.insert((Name::new(&schema.name), Name::new(&name.object)), Arc::new(moved));
         Ok(())
     })
@@ -176,6 +179,9 @@ pub(crate) fn authorize(alter: &ast::AlterAuthorization, cx: &mut Cx<'_>) -> Res
         (Some("ROLE"), Some(owner)) => change_database(cx.session, &current, |database| {
             authorize_role(database, &name.object, owner)
         }),
+        (Some("TYPE"), owner) => {
+            change_database(cx.session, &current, |database| authorize_type(database, name, owner))
+        }
         (Some("DATABASE"), Some(owner)) => authorize_database(&name.object, owner, cx),
         (None | Some("OBJECT"), owner) => change_database(cx.session, &current, |database| {
             authorize_object(database, name, owner)
@@ -204,9 +210,12 @@ fn authorize_schema(database: &mut Database, name: &str, owner: &str) -> Result<
     let objects = database.objects.iter().filter(|(key, _)| in_schema(key));
     let ids = objects.map(|(_, object)| object.id());
     let ids: Vec<i32> = ids.filter(|id| !database.owners.contains_key(id)).collect();
+    let types = database.types.values().filter(|of| Name::same(&of.schema, name));
+    let types: Vec<i32> = types.filter(|of| of.owner.is_none()).map(|of| of.id).collect();
     database.permissions.retain(|p| match p.class {
         Class::Schema => p.object_id != schema_id,
         Class::Object => !ids.contains(&p.object_id),
+        Class::Type => !types.contains(&p.object_id),
         Class::Whole | Class::Principal => true,
     });
     Ok(())
@@ -240,6 +249,22 @@ fn authorize_object(
     };
     let owner = owner.map(|owner| principal_id(database, owner)).transpose()?;
     database.set_owner(id, owner);
+    Ok(())
+}
+
+/// Changes a type's explicit owner. Permissions on the type are removed.
+fn authorize_type(
+    database: &mut Database,
+    name: &ast::ObjectName,
+    owner: Option<&str>,
+) -> Result<()> {
+    let schema = name.schema.as_deref().unwrap_or("dbo");
+    let owner = owner.map(|owner| principal_id(database, owner)).transpose()?;
+    let found = database.types.get_mut(&(Name::new(schema), Name::new(&name.object)));
+    let found = Arc::make_mut(found.ok_or_else(|| missing("find", "type", &name.object))?);
+    found.owner = owner;
+    let id = found.id;
+    database.forget_type_grants(id);
     Ok(())
 }
 

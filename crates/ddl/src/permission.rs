@@ -42,6 +42,10 @@ const SERVER_PERMISSIONS: [&str; 18] = [
     "VIEW SERVER STATE",
 ];
 
+/// Permissions on a type: page "GRANT Type Permissions".
+const OF_TYPE: [&str; 5] =
+    ["CONTROL", "EXECUTE", "REFERENCES", "TAKE OWNERSHIP", "VIEW DEFINITION"];
+
 /// `principal_id` of the login `sa`.
 const SA: i32 = 1;
 
@@ -152,6 +156,10 @@ fn owner_of(database: &Database, class: Class, id: i32) -> i32 {
             let found = database.principals.values().find(|p| p.id == id);
             found.filter(|p| p.kind == PrincipalKind::DatabaseRole).map_or(DBO, |p| p.owner)
         }
+        Class::Type => {
+            let found = database.types.values().find(|of| of.id == id);
+            found.map_or(DBO, |of| database.owner_of_type(of))
+        }
     }
 }
 
@@ -182,6 +190,13 @@ fn securable(statement: &ast::Permission, cx: &Cx<'_>) -> Result<(Class, i32)> {
             let found = database.and_then(|d| d.schemas.get(&Name::new(name)));
             let missing = || Error::from(Msg::PrincipalNotFound("find", "schema", name));
             Ok((Class::Schema, found.ok_or_else(missing)?.id))
+        }
+        Some("TYPE") => {
+            let (name, schema) = (&securable.name.object, securable.name.schema.as_deref());
+            let database = cx.session.catalog.database(&cx.session.identity.database);
+            let found = database.and_then(|d| d.user_type(schema.unwrap_or("dbo"), name));
+            let missing = || Error::from(Msg::PrincipalNotFound("find", "type", name));
+            Ok((Class::Type, found.ok_or_else(missing)?.id))
         }
         Some(class) => refuse(&format!("permissions on {class}::")),
     }
@@ -249,7 +264,12 @@ fn named(
     let behind = statement.securable.as_ref().map(|s| &s.columns[..]).unwrap_or_default();
     let mut named = Vec::with_capacity(statement.permissions.len());
     for (permission, columns) in &statement.permissions {
-        if place.0 == Class::Object && !object_has(place.1, permission, cx) {
+        let is_known = match place.0 {
+            Class::Object => object_has(place.1, permission, cx),
+            Class::Type => OF_TYPE.contains(&&**permission),
+            Class::Whole | Class::Schema | Class::Principal => true,
+        };
+        if !is_known {
             return Err(Msg::PrivilegeNotCompatible(permission).into());
         }
         if &**permission == "ALL" && matches!(place.0, Class::Whole | Class::Object) {

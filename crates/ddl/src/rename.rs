@@ -137,7 +137,7 @@ fn part_type(kind: Renamed, of: &Object, part: &str) -> &'static str {
     match (kind, of) {
         (Renamed::Index, _) => "INDEX",
         (Renamed::Object, Object::Table(table)) if table.column(part).is_none() => {
-            if table.index(part).is_some() { "INDEX" } else { "OBJECT" }
+            if table.has_index(part) { "INDEX" } else { "OBJECT" }
         }
         _ => "COLUMN",
     }
@@ -223,7 +223,7 @@ fn column(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Resu
     let used = u16::try_from(ordinal).map_err(|_| Msg::InternalError)?;
     let filtered = |index: &IndexDef| index.filter.as_ref().is_some_and(|f| f.reads(used));
     if alter::reader(&table, used, cx).is_some()
-        || table.indexes.iter().any(filtered)
+        || table.all_indexes().any(filtered)
         || binds(&table, Some(&table.columns[ordinal].name), cx)
     {
         return Err(Msg::EnforcedDependencies(old).into());
@@ -362,18 +362,20 @@ pub fn bound_module(
 /// Renames an index; if the index belongs to a key constraint, the constraint too.
 fn index(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
     let (table, index) = of_table(Renamed::Index, name, old, cx)?;
-    let Some(place) = table.index(&index) else {
+    let named = |name: &str| table.all_indexes().find(|index| Name::same(&index.name, name));
+    let Some(found) = named(&index) else {
         return Err(not_found(Renamed::Index, old, cx));
     };
-    if table.index(new).is_some_and(|taken| taken != place) {
+    if named(new).is_some_and(|taken| taken.id != found.id) {
         return Err(Msg::NewNameInUse(new, "INDEX").into());
     }
     // A key constraint and its index have one name.
-    if table.indexes[place].constraint.is_some() {
+    if found.constraint.is_some() {
         return rename_constraint(&table, &index, new, cx);
     }
     let mut next = TableDef::clone(&table);
-    new.clone_into(&mut next.indexes[place].name);
+    let renamed = next.all_indexes_mut().find(|index| index.id == found.id);
+    new.clone_into(&mut renamed.ok_or(Msg::InternalError)?.name);
     table::replace(next, cx)
 }
 
@@ -468,7 +470,8 @@ fn rename_constraint(of: &TableDef, name: &str, new: &str, cx: &mut Cx<'_>) -> R
         return Err(Msg::NewNameInUse(new, "OBJECT").into());
     }
     let mut next = TableDef::clone(of);
-    let names = next.indexes.iter_mut().filter(|i| i.constraint.is_some()).map(|i| &mut i.name);
+    let keys = next.indexes.iter_mut().chain(&mut next.disabled);
+    let names = keys.filter(|i| i.constraint.is_some()).map(|i| &mut i.name);
     let names = names
         .chain(next.checks.iter_mut().map(|c| &mut c.name))
         .chain(next.foreign_keys.iter_mut().map(|f| &mut f.name))

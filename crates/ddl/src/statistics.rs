@@ -90,11 +90,12 @@ pub fn update(update: &ast::UpdateStatistics, cx: &mut Cx<'_>) -> Result<()> {
         }
         _ => error,
     })?;
+    crate::disable::check_clustered_enabled(&table)?;
     let mut next = TableDef::clone(&table);
     for name in &update.names {
         let of_columns = || table.has_columnstore(name) || table.has_column_index(name);
         let named = next.statistics.iter().any(|s| Name::same(&s.name, name));
-        if !named && next.index(name).is_none() && !of_columns() {
+        if !named && !next.has_index(name) && !of_columns() {
             let text = format!("Could not locate statistics '{name}' in the system catalogs.");
             return Err(Error::custom(2767, 16, 1, text));
         }
@@ -102,7 +103,11 @@ pub fn update(update: &ast::UpdateStatistics, cx: &mut Cx<'_>) -> Result<()> {
     let wanted = |own: &str| {
         update.names.is_empty() || update.names.iter().any(|name| Name::same(name, own))
     };
-    let indexes = next.indexes.iter_mut().map(|i| (&i.name, &mut i.shown.no_recompute));
+    let indexes = next
+        .indexes
+        .iter_mut()
+        .chain(&mut next.disabled)
+        .map(|i| (&i.name, &mut i.shown.no_recompute));
     let named = next.statistics.iter_mut().map(|s| (&s.name, &mut s.no_recompute));
     let mut is_changed = false;
     for (_, set) in indexes.chain(named).filter(|(name, _)| wanted(name)) {
@@ -125,13 +130,14 @@ pub fn create(create: &ast::CreateStatistics, cx: &mut Cx<'_>) -> Result<()> {
         4902 => Msg::ObjectNotFound(&create.table.to_string()).into(),
         _ => error,
     })?;
+    crate::disable::check_clustered_enabled(&table)?;
     let mut columns = Vec::with_capacity(create.columns.len());
     for name in &create.columns {
         let place = table.column(name).and_then(|place| u16::try_from(place).ok());
         columns.push(place.ok_or_else(|| Error::from(Msg::InvalidColumn(name)))?);
     }
     let taken = table.statistics.iter().any(|s| Name::same(&s.name, &create.name));
-    if taken || table.index(&create.name).is_some() {
+    if taken || table.has_index(&create.name) {
         return Err(duplicate_index(&create.name, &table.qualified_name()));
     }
     let mut next = TableDef::clone(&table);

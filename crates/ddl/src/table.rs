@@ -146,6 +146,28 @@ pub(crate) fn find_alone(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<Arc<
     }
 }
 
+/// Finds a table for a change of its indexes, during which other sessions may use it, but not redefine it. In a
+/// transaction, it is locked as by [`find_alone`].
+///
+/// # Errors
+/// As [`find_alone`].
+pub(crate) fn find_for_index(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<Arc<TableDef>> {
+    loop {
+        let table = find(name, cx)?;
+        if table.id < 0 {
+            return Ok(table);
+        }
+        let held = cx.session.hold_definition(&table.rows.data);
+        held.map_err(|error| fault::raise(cx, error))?;
+        // The previous owner of the lock may have changed the table.
+        cx.session.refresh_catalog();
+        let now = find(name, cx)?;
+        if Arc::ptr_eq(&now.rows, &table.rows) {
+            return Ok(now);
+        }
+    }
+}
+
 fn mark_referenced(database: &mut ::catalog::Database, id: i32) {
     if let Some(target) = database.table_by_id(id).map(|t| TableDef::clone(t)) {
         database.put(Object::Table(Arc::new(TableDef { referenced: true, ..target })));

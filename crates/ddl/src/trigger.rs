@@ -108,9 +108,10 @@ pub(crate) fn check_options(create: &ast::CreateTrigger) -> Result<()> {
     }
     for option in &create.options {
         match option {
-            RoutineOption::SchemaBinding | RoutineOption::ExecuteAs(_) => {}
+            RoutineOption::SchemaBinding
+            | RoutineOption::Encryption
+            | RoutineOption::ExecuteAs(_) => {}
             RoutineOption::NativeCompilation => return refuse("natively compiled triggers"),
-            RoutineOption::Encryption => return refuse("WITH ENCRYPTION"),
             RoutineOption::Recompile => return refuse("RECOMPILE of a trigger"),
             RoutineOption::ReturnsNullOnNullInput => {
                 return refuse("RETURNS NULL ON NULL INPUT of a trigger");

@@ -23,7 +23,7 @@ record! { Principal {
     1 id, 2 name, 3 kind, 4 login, 5 member_of, 6 default_schema, 7 owner,
 } }
 choice! { PrincipalKind { SqlUser = 0, DatabaseRole = 1 } }
-choice! { Class { Whole = 0, Object = 1, Schema = 2, Principal = 3 } }
+choice! { Class { Whole = 0, Object = 1, Schema = 2, Principal = 3, Type = 4 } }
 record! { Permission {
     1 class, 2 object_id, 3 column_id, 4 principal_id, 5 permission, 6 granted, 7 with_option,
     8 grantor,
@@ -157,7 +157,7 @@ impl Code for DatabaseOptions {
 /// a table without storage: so the ids of the table and its constraints survive a restart.
 impl Code for UserType {
     fn put(&self, out: &mut Vec<u8>) {
-        let Self { id, schema, name, base, table, shape, text, quoted } = self;
+        let Self { id, schema, name, owner, base, table, shape, text, quoted } = self;
         put_field(out, 1, id);
         put_field(out, 2, schema);
         put_field(out, 3, name);
@@ -165,6 +165,7 @@ impl Code for UserType {
         put_field(out, 5, &table.as_ref().map(|_| text.clone()));
         put_field(out, 6, quoted);
         put_field(out, 7, shape);
+        put_field(out, 8, owner);
     }
 
     fn get(bytes: &[u8], cx: &mut Cx<'_>) -> Result<Self> {
@@ -173,6 +174,7 @@ impl Code for UserType {
         let base: Option<ColumnType> = fields.take(4, cx)?;
         let text: Option<String> = fields.take(5, cx)?;
         let (quoted, shape) = (fields.take(6, cx)?, fields.take(7, cx)?);
+        let owner = fields.take(8, cx)?;
         fields.end()?;
         let table = match &text {
             None => None,
@@ -187,6 +189,6 @@ impl Code for UserType {
             }
         };
         let text = text.unwrap_or_default();
-        Ok(Self { id, schema, name, base, table, shape, text, quoted })
+        Ok(Self { id, schema, name, owner, base, table, shape, text, quoted })
     }
 }

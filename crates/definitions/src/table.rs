@@ -150,6 +150,7 @@ pub(crate) fn put_table(table: &TableDef, of: Use, out: &mut Vec<u8>) {
         name,
         columns,
         indexes,
+        disabled,
         checks,
         foreign_keys,
         statistics,
@@ -164,6 +165,7 @@ pub(crate) fn put_table(table: &TableDef, of: Use, out: &mut Vec<u8>) {
         referenced,
         columnstore,
         column_index,
+        disabled_columns,
         external,
         period,
         versioning,
@@ -194,6 +196,8 @@ pub(crate) fn put_table(table: &TableDef, of: Use, out: &mut Vec<u8>) {
     put_field(out, 22, &Role::of(versioning));
     put_field(out, 23, on);
     put_field(out, 30, lock_escalation);
+    put_field(out, 31, disabled);
+    put_field(out, 32, disabled_columns);
 }
 
 impl Role {
@@ -237,9 +241,11 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
     let (columnstore, column_index) = (fields.take(18, cx)?, fields.take(19, cx)?);
     let (external, period) = (fields.take(20, cx)?, fields.take(21, cx)?);
     let (role, on) = (fields.take(22, cx)?, fields.take(23, cx)?);
-    let lock_escalation = fields.take(30, cx)?;
+    let (lock_escalation, disabled) = (fields.take(30, cx)?, fields.take::<Vec<_>>(31, cx)?);
+    let disabled_columns: Option<ColumnIndexDef> = fields.take(32, cx)?;
     fields.end()?;
     check(&columns, &indexes)?;
+    check(&columns, &disabled)?;
     if of == Use::Object && !cx.storages.insert(storage) {
         return fault(format!("storage {} is another table's", storage.0));
     }
@@ -271,6 +277,7 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
         name,
         columns,
         indexes,
+        disabled,
         checks,
         foreign_keys,
         statistics,
@@ -285,6 +292,7 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
         referenced,
         columnstore,
         column_index,
+        disabled_columns,
         external,
         period,
         versioning,
@@ -328,7 +336,8 @@ fn check_ordinals(table: &TableDef) -> Result<()> {
     let checks = table.checks.iter().filter_map(|check| check.column);
     let keys = table.foreign_keys.iter().flat_map(|key| key.columns.iter().copied());
     let statistics = table.statistics.iter().flat_map(|of| of.columns.iter().copied());
-    let index = table.column_index.iter().flat_map(|index| index.columns.iter().copied());
+    let index = table.column_index.iter().chain(&table.disabled_columns);
+    let index = index.flat_map(|index| index.columns.iter().copied());
     let on = table.placements().map(|on| on.column);
     let all = checks.chain(keys).chain(statistics).chain(index).chain(table.period_columns());
     let all = all.chain(on);

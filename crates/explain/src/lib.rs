@@ -47,6 +47,9 @@ pub fn cached_document(
     (catalog, database, schedulers): (&Catalog, &str, usize),
     range: Option<(u32, u32)>,
 ) -> Option<String> {
+    if program.is_encrypted() {
+        return None;
+    }
     let mut statements = Vec::new();
     for (id, (span, leaf)) in (1..).zip(planned(program)) {
         let wanted = range.is_none_or(|(first, last)| first <= span.start && span.start <= last);

@@ -72,7 +72,10 @@ fn find_table(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>> {
     let mut binder = context.binder();
     match query::resolve_table(&mut binder, name)? {
         query::Resolved::Table(table) if table.external.is_some() => Err(Msg::ExternalDml.into()),
-        query::Resolved::Table(table) => Ok(table),
+        query::Resolved::Table(table) => {
+            query::check_readable(&table)?;
+            Ok(table)
+        }
         _ => Err(Msg::NotSupported("BULK INSERT into a view").into()),
     }
 }

@@ -15,6 +15,7 @@ use ::catalog::ModuleDef;
 use ::ddl::event::{Occurrence, occurrences};
 use ::executor::{Cx, Frame};
 use ::plan::program::RoutineKind;
+use ::session::SessionState;
 use ::session::event::emit::{self, statement::Called};
 
 /// An event and the triggers that fire for it.
@@ -137,6 +138,14 @@ fn run(trigger: &Arc<ModuleDef>, data: &str, cx: &mut Cx<'_>) -> Result<(), Stop
     outcome.map(drop)
 }
 
+/// Returns whether an event is about a module that is now WITH ENCRYPTION, whose text is not shown.
+fn is_encrypted(of: &Occurrence, session: &SessionState) -> bool {
+    let database = of.database.as_ref().and_then(|name| session.catalog.database(name));
+    let Some(database) = database else { return false };
+    let object = of.schema.as_ref().and_then(|schema| database.object(schema, &of.object));
+    object.is_some_and(::catalog::Object::is_encrypted)
+}
+
 /// Returns the XML of EVENTDATA(), in the schema of SQL Server's events.
 fn event_data(occurrence: &Occurrence, text: &str, cx: &mut Cx<'_>) -> String {
     let now = cx.now();
@@ -150,6 +159,7 @@ fn event_data(occurrence: &Occurrence, text: &str, cx: &mut Cx<'_>) -> String {
     let user = metadata::function::principal::own_name(cx);
     let session = &cx.session;
     let switch = |on: bool| if on { "ON" } else { "OFF" };
+    let is_encrypted = is_encrypted(occurrence, session);
     let mut out = String::from("<EVENT_INSTANCE>");
     let mut parameters = String::new();
     let mut element = |name: &str, value: &str| {
@@ -189,13 +199,14 @@ fn event_data(occurrence: &Occurrence, text: &str, cx: &mut Cx<'_>) -> String {
     let options = &session.options;
     out.push_str(&format!(
         "<TSQLCommand><SetOptions ANSI_NULLS=\"{}\" ANSI_NULL_DEFAULT=\"{}\" ANSI_PADDING=\"{}\" \
-         QUOTED_IDENTIFIER=\"{}\" ENCRYPTED=\"FALSE\"/><CommandText>",
+         QUOTED_IDENTIFIER=\"{}\" ENCRYPTED=\"{}\"/><CommandText>",
         switch(options.ansi_nulls),
         switch(options.ansi_null_default),
         switch(options.ansi_padding),
         switch(options.quoted_identifier),
+        if is_encrypted { "TRUE" } else { "FALSE" },
     ));
-    types::xml::escape_text(text, &mut out);
+    types::xml::escape_text(if is_encrypted { "--ENCRYPTED--" } else { text }, &mut out);
     out.push_str("</CommandText></TSQLCommand></EVENT_INSTANCE>");
     out
 }

@@ -73,8 +73,11 @@ impl Runner<'_> {
         }
         // Statements inside it (of functions and triggers) belong to it.
         let explain = std::mem::take(&mut cx.session.options.explain);
-        let told_of = emit::statement::wants_plans();
-        let looked_at = if told_of { explain.with_document() } else { explain };
+        // The plans of an encrypted module are not shown.
+        let is_hidden = self.program.is_encrypted();
+        let wanted = if is_hidden { explain.without_plans_after() } else { explain };
+        let told_of = emit::statement::wants_plans() && !is_hidden;
+        let looked_at = if told_of { wanted.with_document() } else { wanted };
         // A statement of a trigger runs inside one that may have a profile.
         let outer = cx.profile.take();
         let watch = Watch::begin();
@@ -100,7 +103,7 @@ impl Runner<'_> {
                     emit::statement::plan(cx.session, (self.program, self.procedure), ms, &xml);
                 }
                 self.data_done(step, result, returned, cx)?;
-                tell(explain, &profile, shown, cx)
+                tell(wanted, &profile, shown, cx)
             }
             Err(stop) => Err(stop),
         };

@@ -205,7 +205,7 @@ impl Collector<'_> {
         let ExecuteTarget::Name(name) = &call.procedure else { return Ok(shown) };
         let Some(procedure) = resolve_procedure(cx.session, name) else { return Ok(shown) };
         let too_deep = self.calls.len() >= NEST_LEVEL_MAX as usize;
-        if too_deep || self.calls.contains(&procedure.id) {
+        if too_deep || self.calls.contains(&procedure.id) || procedure.is_encrypted() {
             return Ok(shown);
         }
         let program = ::compile::take_program_of(cx.session, &procedure)?;

@@ -34,6 +34,9 @@ pub fn make_table(
 ) -> Result<(), Stop> {
     let Some(TableArgument::Sent(sent)) = argument.table.take() else { return Ok(()) };
     check_type(&sent, ordinal, wanted, session)?;
+    if let Some(database) = session.catalog.database(&session.identity.database) {
+        session.identity.rights.check_type(database, wanted, "EXECUTE")?;
+    }
     let mut frame = Frame::default();
     let mut cx = Cx::new(host, session, &mut frame, sink);
     match rows_of(*sent, parameter, wanted, &mut cx) {

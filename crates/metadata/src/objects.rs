@@ -72,11 +72,12 @@ pub fn type_description(code: &str) -> &'static str {
     }
 }
 
-/// Returns the tables of a database by `object_id`; in tempdb also the session's temporary tables.
+/// Returns the tables of a database by `object_id`; in tempdb also the session's temporary tables. Disabled indexes are
+/// among the others.
 pub fn tables(session: &SessionState, database: &Database) -> Vec<Arc<TableDef>> {
-    let mut tables: Vec<_> = database.tables().map(Arc::clone).collect();
+    let mut tables: Vec<_> = database.tables().map(TableDef::with_disabled).collect();
     if Name::same(&database.name, "tempdb") {
-        tables.extend(session.temp.iter().map(Arc::clone));
+        tables.extend(session.temp.iter().map(TableDef::with_disabled));
     }
     tables.sort_by_key(|table| table.id);
     tables
@@ -619,7 +620,7 @@ pub struct ModuleRow {
 fn of_module(module: &ModuleDef) -> ModuleRow {
     ModuleRow {
         id: module.id,
-        text: Some(module.text.clone()),
+        text: (!module.is_encrypted()).then(|| module.text.clone()),
         ansi_nulls: module.options.ansi_nulls,
         quoted_identifier: module.options.quoted_identifier,
         native: false,
@@ -639,7 +640,7 @@ pub fn modules(database: &Database) -> Vec<ModuleRow> {
     let row = |object: &Object| match object {
         Object::Procedure(p) => Some(ModuleRow {
             id: p.id,
-            text: Some(p.text.clone()),
+            text: (!p.is_encrypted()).then(|| p.text.clone()),
             ansi_nulls: p.options.ansi_nulls,
             quoted_identifier: p.options.quoted_identifier,
             native: p.native,
@@ -668,8 +669,7 @@ pub fn server_modules(catalog: &Catalog) -> Vec<ModuleRow> {
 /// Returns the `stats_id`s of a table: the ids of its indexes, then numbers above them for the
 /// statistics that CREATE STATISTICS made.
 pub fn statistics_ids(table: &TableDef) -> impl Iterator<Item = i32> {
-    let highest = table.indexes.iter().map(|index| index.id).max().unwrap_or(0).max(1);
-    let own = (highest + 1..).zip(&table.statistics).map(|(number, _)| number);
+    let own = (table.highest_index_id() + 1..).zip(&table.statistics).map(|(number, _)| number);
     table.indexes.iter().map(|index| index.id).chain(own)
 }
 

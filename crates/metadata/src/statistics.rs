@@ -32,8 +32,8 @@ pub fn statistics(scope: &Scope<'_>) -> Vec<StatisticsRow> {
             no_recompute: index.shown.no_recompute,
             columns: index.keys.iter().map(|(ordinal, _)| id(*ordinal)).collect(),
         }));
-        let highest = table.indexes.iter().map(|index| index.id).max().unwrap_or(0).max(1);
-        rows.extend((highest + 1..).zip(&table.statistics).map(|(number, named)| StatisticsRow {
+        let first = table.highest_index_id() + 1;
+        rows.extend((first..).zip(&table.statistics).map(|(number, named)| StatisticsRow {
             object_id: table.id,
             id: number,
             name: named.name.clone(),

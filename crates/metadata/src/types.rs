@@ -25,6 +25,8 @@ pub struct TypeRow {
     pub user_type_id: i32,
     /// `schema_id`: 4 (`sys`) for system types.
     pub schema_id: i32,
+    /// `principal_id`: the owner, if it is not that of the schema.
+    pub owner: Option<i32>,
     /// `max_length` in bytes; -1 for `max`.
     pub max_length: i16,
     /// `precision`: decimal digits of a numeric type, otherwise 0.
@@ -90,6 +92,7 @@ pub fn type_rows(database: &Database) -> Vec<TypeRow> {
         system_type_id: data_type.system_type_id(),
         user_type_id: data_type.user_type_id(),
         schema_id: 4,
+        owner: None,
         max_length: data_type.max_length(),
         precision: data_type.precision(),
         scale: data_type.scale(),
@@ -129,6 +132,7 @@ fn user_type_row(database: &Database, user_type: &Arc<UserType>) -> TypeRow {
         system_type_id: base.map_or(TABLE_TYPE_ID, |b| b.data_type.system_type_id()),
         user_type_id: user_type.id,
         schema_id: database.schema(&user_type.schema).map_or(1, |s| s.id),
+        owner: user_type.owner,
         max_length: of(|b| b.data_type.max_length()),
         precision: base.map_or(0, |b| b.data_type.precision()),
         scale: base.map_or(0, |b| b.data_type.scale()),
@@ -163,6 +167,15 @@ impl IndexRow {
     /// Returns the index's definition; `None` for a heap or columnstore index.
     pub fn index(&self) -> Option<&IndexDef> {
         self.place.and_then(|place| self.table.indexes.get(place))
+    }
+
+    /// Returns `is_disabled`: whether ALTER INDEX .. DISABLE has disabled it.
+    pub fn is_disabled(&self) -> bool {
+        if self.is_column_index {
+            return self.table.disabled_columns.is_some();
+        }
+        let disabled = |index: &IndexDef| self.table.disabled.iter().any(|it| it.id == index.id);
+        self.index().is_some_and(disabled)
     }
 
     /// Returns the options that are stored only to be shown; a heap has DATA_COMPRESSION alone.
@@ -331,12 +344,15 @@ pub fn asked_indexes(scope: &Scope<'_>) -> Result<Vec<(i16, IndexRow)>> {
     Ok(found)
 }
 
-/// Returns the indexes of a database's tables, the heap first where no index is clustered.
+/// Returns the indexes of a database's tables that have data, the heap first where no index is clustered. A disabled
+/// index has none, unless it is clustered.
 pub fn index_rows(session: &SessionState, database: &Database) -> Vec<IndexRow> {
-    index_rows_of(tables(session, database))
+    let mut rows = index_rows_of(tables(session, database));
+    rows.retain(|row| !row.is_disabled() || row.index().is_some_and(|index| index.clustered));
+    rows
 }
 
-/// Returns the indexes that [`index_rows`] does, and those of table types, which have no rows of data
+/// Returns the indexes that [`index_rows`] does, disabled ones, and those of table types, which have no rows of data
 /// and no partitions.
 pub fn index_rows_with_types(session: &SessionState, database: &Database) -> Vec<IndexRow> {
     index_rows_of(tables_and_types(session, database))

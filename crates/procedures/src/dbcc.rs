@@ -1,5 +1,7 @@
 //! DBCC commands: their names, the permissions that they need, and those that are short.
 
+use std::sync::Arc;
+
 use tsql::ast;
 use types::{Error, Msg, Value};
 
@@ -218,19 +220,28 @@ fn free_system_cache(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// `DBCC DBREINDEX (table [, index [, fill factor]])`: indexes have no pages to fill or reorder, so
-/// a rebuild would change nothing.
+/// `DBCC DBREINDEX (table [, index [, fill factor]])`: builds disabled indexes. Others
+/// have no pages to fill or reorder, so that a rebuild would change nothing.
 fn reindex(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let word = super::sqlperf::word;
     let name = dbcc.arguments.first().and_then(word).ok_or(Msg::DbccParameter(1))?;
     let table = super::check::find_table(name, cx)?;
     require_table("DBREINDEX", &table, cx)?;
     match dbcc.arguments.get(1).map(word) {
-        None | Some(Some("")) => Ok(()),
-        Some(Some(index)) if table.index(index).is_some() => Ok(()),
+        None | Some(Some("")) => enable(table, None, cx),
+        Some(Some(index)) if table.has_index(index) => enable(table, Some(index), cx),
         Some(Some(index)) => Err(Msg::IndexNotFound(index).into()),
         Some(None) => Err(Msg::DbccParameter(2).into()),
     }
+}
+
+/// Builds the disabled indexes among those that DBCC DBREINDEX is for.
+fn enable(table: Arc<TableDef>, index: Option<&str>, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    let mark = cx.session.mark_definitions();
+    let done = ::ddl::disable::reindex(table, index, cx);
+    cx.session.end_definition(&mark, done.is_err());
+    cx.session.refresh_catalog();
+    Ok(done?)
 }
 
 /// `DBCC UPDATEUSAGE (database [, table [, index]])`: row counts are always exact, so there is

@@ -46,7 +46,7 @@ pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let table = super::check::find_table(word(table).ok_or(Msg::DbccParameter(1))?, cx)?;
     let name = word(name).ok_or(Msg::DbccParameter(2))?;
     let wanted = wanted(dbcc)?;
-    let subject = subject(&table, name, cx).ok_or(Msg::StatisticsNotFound(name))?;
+    let subject = subject(&table.with_disabled(), name, cx).ok_or(Msg::StatisticsNotFound(name))?;
     check_reads(&table, &subject, cx)?;
     let text = text(&subject, &wanted);
     let entry = prepare(&Value::nvarchar(&text), &Value::Null, cx.session)?;

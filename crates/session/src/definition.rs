@@ -4,13 +4,16 @@
 //! In a transaction the session works on a private catalog. Other sessions keep using the shared
 //! one, and the changes are merged into it at commit. Tables under change are closed to writers of
 //! other sessions (`storage::Table::close_for`), which wait for the lock on the table's schema.
+//!
+//! Storage has no versions of its set of indexes. An index that was built is removed when the transaction is rolled
+//! back, and one that was dropped is suspended until the transaction ends.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use sos::memory::{MemoryClerk, with_clerk};
 use storage::lock::{Acquired, LockKey, LockMode, LockScope, Patience};
-use storage::{TableId, Transaction, TransactionOptions};
+use storage::{IndexId, IndexSpec, SuspendedIndex, TableId, Transaction, TransactionOptions};
 use types::Result;
 
 use crate::SessionState;
@@ -25,6 +28,8 @@ pub struct Definitions {
     base: Option<Arc<Catalog>>,
     /// Tables that are closed to other sessions, and the locks that those wait for.
     closed: Vec<(Arc<storage::Table>, LockKey)>,
+    /// Locks of tables whose definition is held, while other sessions write to them.
+    held: Vec<LockKey>,
     /// Ids of storage tables that were created.
     made: Vec<TableId>,
     /// Storage tables to free at commit.
@@ -41,13 +46,17 @@ enum Undo {
     Temp(Arc<TableDef>),
     /// A table's identity was reseeded; this was the next value.
     Identity(Arc<TableRows>, i64),
+    /// An index was built.
+    IndexMade(Arc<storage::Table>, IndexId),
+    /// An index was dropped in a transaction.
+    IndexGone(Arc<storage::Table>, SuspendedIndex),
 }
 
 impl Undo {
     fn identity(&self) -> Option<&Arc<TableRows>> {
         match self {
             Self::Identity(rows, _) => Some(rows),
-            Self::TempMade(_) | Self::Temp(_) => None,
+            Self::TempMade(_) | Self::Temp(_) | Self::IndexMade(..) | Self::IndexGone(..) => None,
         }
     }
 }
@@ -141,6 +150,54 @@ impl SessionState {
         let definitions = self.transaction.definitions.get_or_insert_default();
         definitions.closed.push((Arc::clone(table), key));
         Ok(())
+    }
+
+    /// Waits until no other session redefines a table, and excludes others from that until the DDL statement ends.
+    /// In a transaction, the table is closed as by [`Self::close_table`].
+    ///
+    /// # Errors
+    /// As for [`Self::close_table`].
+    pub fn hold_definition(&mut self, table: &Arc<storage::Table>) -> storage::Result<()> {
+        if self.transaction.count > 0 {
+            return self.close_table(table);
+        }
+        let key = LockKey::schema(table.id());
+        self.lock_schema(&key, (LockScope::Session, LockMode::Exclusive))?;
+        self.transaction.definitions.get_or_insert_default().held.push(key);
+        Ok(())
+    }
+
+    /// Builds an index over a table's rows, which is removed if the definition is undone.
+    ///
+    /// # Errors
+    /// [`storage::Error::Unique`] for a duplicate, and as for a wait for a row.
+    pub fn build_index(
+        &mut self,
+        table: &Arc<storage::Table>,
+        spec: IndexSpec,
+    ) -> storage::Result<()> {
+        let id = spec.id;
+        let transaction = self.transaction.active.take();
+        let transaction = transaction.unwrap_or_else(|| self.begin_definition());
+        let built = transaction.add_index(table, spec);
+        if self.transaction.count > 0 {
+            self.transaction.doomed |= transaction.is_doomed();
+            self.transaction.active = Some(transaction);
+        }
+        built?;
+        let made = Undo::IndexMade(Arc::clone(table), id);
+        self.transaction.definitions.get_or_insert_default().undo.push(made);
+        Ok(())
+    }
+
+    /// Drops an index of a table: at once, or in a transaction, for which the table is closed, when it is committed.
+    /// Plans that use the index may still be running; storage lets them finish.
+    pub fn drop_index(&mut self, table: &Arc<storage::Table>, index: IndexId) {
+        if self.transaction.count == 0 {
+            table.drop_index(index);
+        } else if let Some(suspended) = table.suspend_index(index) {
+            self.note_undo(Undo::IndexGone(Arc::clone(table), suspended));
+        }
     }
 
     fn begin_definition(&self) -> Transaction {
@@ -260,6 +317,10 @@ impl SessionState {
                 }
             }
             Undo::Identity(rows, next) => rows.identity.set(next),
+            Undo::IndexMade(table, index) => {
+                table.drop_index(index);
+            }
+            Undo::IndexGone(table, index) => table.resume_index(&index),
         }
     }
 
@@ -272,6 +333,9 @@ impl SessionState {
         let Some(definitions) = self.transaction.definitions.take() else { return };
         for (table, key) in definitions.closed {
             table.reopen();
+            self.release_lock(&key, LockScope::Session);
+        }
+        for key in definitions.held {
             self.release_lock(&key, LockScope::Session);
         }
     }
@@ -299,9 +363,14 @@ impl SessionState {
             let current = self.instance.catalog.load();
             self.set_catalog(current);
         }
-        let Definitions { base: _, closed, made: _, gone, undo } = *definitions;
+        let Definitions { base: _, closed, held, made: _, gone, undo } = *definitions;
         for rows in undo.iter().filter_map(Undo::identity) {
             rows.identity.settle();
+        }
+        for change in &undo {
+            if let Undo::IndexGone(table, index) = change {
+                table.remove_suspended(index);
+            }
         }
         let version = self.instance.catalog.version();
         for (table, _) in &closed {
@@ -312,6 +381,9 @@ impl SessionState {
             self.instance.store.drop_table(table.id());
         }
         for (_, key) in closed {
+            self.release_lock(&key, LockScope::Session);
+        }
+        for key in held {
             self.release_lock(&key, LockScope::Session);
         }
         self.refresh_catalog();

@@ -10,7 +10,8 @@ use types::Value;
 use crate::cursor::{Cursor, Cursors};
 use crate::state::SessionState;
 use crate::stop::Stop;
-use catalog::TableRows;
+use catalog::security::Owner;
+use catalog::{DBO, TableRows};
 use plan::program::Program;
 
 /// A batch's or procedure's variables.
@@ -60,6 +61,7 @@ impl Frame {
         let mut tables = FrameTables::default();
         if !program.table_variables.is_empty() {
             let instance = &session.instance;
+            check_types(session, program)?;
             tables = FrameTables::new(&instance.store);
             for table in &program.table_variables {
                 tables.push(table.definition.instantiate(&instance.store, &instance.catalog)?);
@@ -89,6 +91,31 @@ impl Frame {
         }
         Ok(())
     }
+}
+
+/// Checks EXECUTE on the table types of which a program declares variables. A module needs none on a type of the same
+/// owner, and a parameter has the table of its caller.
+///
+/// # Errors
+/// 229 if it is missing.
+fn check_types(session: &SessionState, program: &Program) -> types::Result<()> {
+    let rights = &session.identity.rights;
+    if rights.is_all() {
+        return Ok(());
+    }
+    let Some(database) = session.catalog.database(&program.database) else { return Ok(()) };
+    let declared = program.table_variables.iter().skip(program.table_parameters);
+    for of in declared.filter_map(|table| table.user_type.as_ref()) {
+        let schema = database.schema(&of.schema).map_or(DBO, |schema| schema.id);
+        let owner = Owner::of(&session.catalog, database.id, (0, schema));
+        let is_chained =
+            program.owner.is_some_and(|module| module.reaches(&session.catalog, owner));
+        // A type with its own owner is outside of each chain.
+        if !is_chained || of.owner.is_some() {
+            rights.check_type(database, of, "EXECUTE")?;
+        }
+    }
+    Ok(())
 }
 
 /// Table variables by slot. Those that no other frame has are dropped from the store with the frame, in a panic as

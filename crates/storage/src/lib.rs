@@ -28,7 +28,7 @@
 //! | [`transaction`] | reading, writing, waiting, validating, committing, undoing |
 //! | [`access`] | scans, lookups, and autocommit statements on one row |
 //! | [`columnstore`] | row groups seen through transactions, and the tuple mover |
-//! | `redefine` | adding an index and closing a table while others use it |
+//! | `redefine` | adding, suspending and dropping an index, and closing a table, while others use it |
 //! | [`recovery`] | scanning tables for checkpoints, and putting their rows back |
 //!
 //! Start with `version/visibility.rs` to see what a reader sees, and with `transaction/write.rs` to
@@ -76,6 +76,7 @@ mod version;
 pub use access::{KeyList, KeyWalk, Opening, Parts, Reader, Scan, ScanPosition, ScanSpec};
 pub use index::Growth;
 pub use primitives::Cancel;
+pub use redefine::SuspendedIndex;
 pub use row_lock::{HeldThing, Hold, HoldRow};
 pub use spec::{
     Bounds, Decision, Error, IndexId, IndexKind, IndexMask, IndexSpec, IndexStatistics, Isolation,

@@ -36,6 +36,7 @@ fn class(permission: &Permission) -> (u8, &'static str) {
         Class::Object => (1, "OBJECT_OR_COLUMN"),
         Class::Schema => (3, "SCHEMA"),
         Class::Principal => (4, "DATABASE_PRINCIPAL"),
+        Class::Type => (6, "TYPE"),
     }
 }
 

@@ -23,7 +23,7 @@ const COLUMNS: &[Column<PlanRow>] = &[
     opt("dbid", SMALLINT, |r| or_null(r.books.module(), |m| small(m.database_id))),
     opt("objectid", INT, |r| or_null(r.books.module(), |m| int(m.object_id))),
     opt("number", SMALLINT, |r| or_null(r.books.module(), |_| small(1))),
-    col("encrypted", BIT, |_| bit(false)),
+    col("encrypted", BIT, |r| bit(r.books.is_encrypted())),
     opt("query_plan", DataType::Xml, |r| or_null(r.document.as_deref(), text)),
 ];
 

@@ -14,8 +14,8 @@ const COLUMNS: &[Column<Arc<ProgramBooks>>] = &[
     opt("dbid", SMALLINT, |r| or_null(r.module(), |m| small(m.database_id))),
     opt("objectid", INT, |r| or_null(r.module(), |m| int(m.object_id))),
     opt("number", SMALLINT, |r| or_null(r.module(), |_| small(1))),
-    col("encrypted", BIT, |_| bit(false)),
-    opt("text", NVMAX, |r| text(&r.text())),
+    col("encrypted", BIT, |r| bit(r.is_encrypted())),
+    opt("text", NVMAX, |r| if r.is_encrypted() { Value::Null } else { text(&r.text()) }),
 ];
 
 pub(crate) static VIEW: SystemView = SystemView {

@@ -22,7 +22,7 @@ const COLUMNS: &[Column<IndexRow>] = &[
     opt("is_unique_constraint", BIT, |r| bit(r.constraint() == Some(IndexConstraint::Unique))),
     col("fill_factor", TINYINT, |r| Value::TinyInt(r.shown().fill_factor)),
     opt("is_padded", BIT, |r| bit(r.shown().is_padded)),
-    opt("is_disabled", BIT, |_| bit(false)),
+    opt("is_disabled", BIT, |r| bit(r.is_disabled())),
     opt("is_hypothetical", BIT, |_| bit(false)),
     opt("is_ignored_in_optimization", BIT, |_| bit(false)),
     opt("allow_row_locks", BIT, |r| bit(!is_column_index(r) && !r.shown().no_row_locks)),

@@ -35,7 +35,7 @@ pub(crate) static VIEW: SystemView = SystemView {
 
 fn class(permission: &Permission) -> (u8, &'static str) {
     match permission.class {
-        Class::Whole | Class::Object | Class::Schema => (100, "SERVER"),
+        Class::Whole | Class::Object | Class::Schema | Class::Type => (100, "SERVER"),
         Class::Principal => (101, "SERVER_PRINCIPAL"),
     }
 }

@@ -14,7 +14,7 @@ const COLUMNS: &[Column<TypeRow>] = &[
     col("system_type_id", TINYINT, |r| Value::TinyInt(r.system_type_id)),
     col("user_type_id", INT, |r| int(r.user_type_id)),
     col("schema_id", INT, |r| int(r.schema_id)),
-    opt("principal_id", INT, |_| Value::Null),
+    opt("principal_id", INT, |r| r.owner.map_or(Value::Null, Value::Int)),
     col("max_length", SMALLINT, |r| Value::SmallInt(r.max_length)),
     col("precision", TINYINT, |r| Value::TinyInt(r.precision)),
     col("scale", TINYINT, |r| Value::TinyInt(r.scale)),

@@ -89,7 +89,10 @@ pub fn bind_truncate(binder: &mut Binder<'_>, truncate: &ast::Truncate) -> Resul
         Ok(Resolved::Table(table)) if is_referenced(&table) => {
             Err(Msg::TruncateReferenced(&table.name).into())
         }
-        Ok(Resolved::Table(table)) => Ok(TableSource::Table(table)),
+        Ok(Resolved::Table(table)) => match table.disabled_clustered() {
+            Some(index) => Err(Msg::OperationOnDisabledClustered(&table.name, &index.name).into()),
+            None => Ok(TableSource::Table(table)),
+        },
         Ok(Resolved::View(..) | Resolved::System(..)) => Err(Msg::TruncateNotTable(&name).into()),
         Err(error) if error.number == 208 => Err(Msg::TruncateNotFound(&name).into()),
         Err(error) => Err(error),

@@ -13,7 +13,7 @@ use super::{full_name, in_level, instead, row, view};
 use crate::Binder;
 use crate::expr::{bind_expr, compute_next_values, share_next_values};
 use crate::hint::check_table_hints;
-use crate::query::{Resolved, bind_query, resolve_table, top_of};
+use crate::query::{Resolved, bind_query, check_readable, resolve_table, top_of};
 use crate::require::require_crossing;
 use catalog::TableDef;
 use catalog::name::Name;
@@ -122,7 +122,10 @@ fn resolve_columns(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Reso
         return Ok(Resolution { target, columns, check: None });
     };
     let target = match resolve_table(binder, name)? {
-        Resolved::Table(table) => TableSource::Table(table),
+        Resolved::Table(table) => {
+            check_readable(&table)?;
+            TableSource::Table(table)
+        }
         Resolved::System(..) => return Err(Msg::SystemCatalogUpdate.into()),
         Resolved::View(view, _) => 'view: {
             if let Some(shape) = instead::shape(binder, &view, Event::Insert) {
@@ -280,7 +283,10 @@ pub(crate) fn is_view(binder: &mut Binder<'_>, name: &ObjectName) -> bool {
 fn resolve_name(binder: &mut Binder<'_>, name: &ObjectName) -> Result<TableSource> {
     match resolve_table(binder, name)? {
         Resolved::Table(table) if table.external.is_some() => Err(Msg::ExternalDml.into()),
-        Resolved::Table(table) => Ok(TableSource::Table(table)),
+        Resolved::Table(table) => {
+            check_readable(&table)?;
+            Ok(TableSource::Table(table))
+        }
         Resolved::System(..) => Err(Msg::SystemCatalogUpdate.into()),
         Resolved::View(view, _) => match instead::shape(binder, &view, Event::Insert) {
             Some(shape) => Ok(TableSource::Table(shape)),

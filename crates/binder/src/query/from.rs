@@ -10,7 +10,7 @@ use tsql::ast::{
 use types::value::ColumnType;
 use types::{Error, Msg, Result};
 
-use super::hints::{scan_hints, versions_of};
+use super::hints::{check_readable, hinted, scan_hints, versions_of};
 use super::order::require_no_order;
 use super::{bind_query, bulk, check_option, cte, function, pivot, sample, temporal};
 use crate::context::{check_local, require_entry};
@@ -259,6 +259,7 @@ fn bind_resolved<'a>(
 ) -> Result<Node> {
     match resolved {
         Resolved::Table(table) => {
+            check_readable(&table)?;
             let path = path_of(&table, hints)?;
             let schema = is_bare.then(|| table.schema.clone());
             let name = SourceName { schema: schema.as_deref(), ..name };
@@ -315,25 +316,6 @@ fn path_of(table: &TableDef, hints: &[TableHint]) -> Result<Path> {
         Path::Index(index) if seeks => Path::Seek(Some(index)),
         path => path,
     })
-}
-
-/// Finds an index by name or id; `None` for 0, which means all rows.
-fn hinted(table: &TableDef, index: &ast::IndexRef) -> Result<Option<u16>> {
-    let missing = |msg: Msg<'_>| types::Error::from(msg);
-    let place = match index {
-        ast::IndexRef::Number(0) => return Ok(None),
-        ast::IndexRef::Name(name) => table
-            .index(name)
-            .ok_or_else(|| missing(Msg::HintedIndexMissing(name, &table.qualified_name())))?,
-        ast::IndexRef::Number(id) => table
-            .indexes
-            .iter()
-            .position(|i| u32::try_from(i.id).is_ok_and(|known| known == *id))
-            .ok_or_else(|| {
-                missing(Msg::HintedIndexIdMissing(i64::from(*id), &table.qualified_name()))
-            })?,
-    };
-    Ok(u16::try_from(place).ok())
 }
 
 /// The object that a name in FROM refers to.

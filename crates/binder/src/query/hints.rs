@@ -1,8 +1,11 @@
-//! Table hints, and the row-version options of a table's database.
+//! Table hints, and what decides whether a table can be read: a disabled index, the row-version options of its
+//! database.
 
 use crate::Binder;
+use catalog::{IndexDef, TableDef};
 use plan::query::{ScanHints, TableSource, Versions, Whole};
-use tsql::ast::{TableHint, TableHintKind, TableHintWord};
+use tsql::ast::{self, TableHint, TableHintKind, TableHintWord};
+use types::{Msg, Result};
 
 /// Converts table hints to settings of a scan. Hints about lock granularity (ROWLOCK ..) have no
 /// effect, since there is only one.
@@ -57,4 +60,39 @@ pub(crate) fn versions_of(binder: &Binder<'_>, source: &TableSource) -> Versions
         (true, false) => Versions::ReadCommitted,
         (false, false) => Versions::None,
     }
+}
+
+/// Checks that the rows of a table can be read and changed.
+///
+/// # Errors
+/// 8655 if its clustered index is disabled.
+pub fn check_readable(table: &TableDef) -> Result<()> {
+    match table.disabled_clustered() {
+        Some(index) => Err(Msg::IndexDisabled(&index.name, &table.name).into()),
+        None => Ok(()),
+    }
+}
+
+/// Finds an index by name or id; `None` for 0, which means all rows.
+pub(super) fn hinted(table: &TableDef, index: &ast::IndexRef) -> Result<Option<u16>> {
+    let of = table.qualified_name();
+    let place = match index {
+        ast::IndexRef::Number(0) => return Ok(None),
+        ast::IndexRef::Name(name) => match (table.index(name), table.disabled_index(name)) {
+            (Some(place), _) => place,
+            (None, Some(_)) => return Err(Msg::HintedIndexDisabled(name, &of).into()),
+            (None, None) => return Err(Msg::HintedIndexMissing(name, &of).into()),
+        },
+        ast::IndexRef::Number(id) => {
+            let is_it = |i: &IndexDef| u32::try_from(i.id).is_ok_and(|known| known == *id);
+            match table.indexes.iter().position(is_it) {
+                Some(place) => place,
+                None if table.disabled.iter().any(is_it) => {
+                    return Err(Msg::HintedIndexIdDisabled(i64::from(*id), &of).into());
+                }
+                None => return Err(Msg::HintedIndexIdMissing(i64::from(*id), &of).into()),
+            }
+        }
+    };
+    Ok(u16::try_from(place).ok())
 }

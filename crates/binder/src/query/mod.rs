@@ -40,7 +40,7 @@ pub use from::{
     guard_target, resolve_table,
 };
 pub use function::{Given, bind_inline, column_type};
-pub use hints::scan_hints;
+pub use hints::{check_readable, scan_hints};
 pub use order::require_no_order;
 pub use spec::{bind_spec_parts, compound, top_of, traits_of};
 pub use temporal::SystemTime;

@@ -1,12 +1,12 @@
 //! Permissions of a database and of its schemas.
 
-use types::{Msg, Result};
+use types::{Error, Msg, Result};
 
 use super::{
     Class, DB_ACCESS_ADMIN, DB_BACKUP_OPERATOR, DB_DDL_ADMIN, DB_OWNER, DB_SECURITY_ADMIN, Rights,
     verdict,
 };
-use crate::{Catalog, Database, Permission, Schema};
+use crate::{Catalog, Database, Permission, Schema, UserType};
 
 /// Fixed roles with the database permissions that they have, as the documentation of database-level
 /// roles lists them. db_owner has all permissions.
@@ -106,6 +106,45 @@ impl Rights {
         self.has_of_database(database, "ALTER") || self.has_of_server(catalog, "ALTER ANY DATABASE")
     }
 
+    /// Returns whether the login has a permission on a type: as its owner, by a GRANT on it, on its schema or on the
+    /// database, or through a role.
+    pub fn has_on_type(&self, database: &Database, of: &UserType, permission: &str) -> bool {
+        let ids = self.principals(database);
+        let owner = database.owner_of_type(of);
+        let schema = database.schema(&of.schema);
+        let owns_schema = schema.is_some_and(|schema| ids.contains(&schema.owner));
+        if self.all || ids.contains(&DB_OWNER) || ids.contains(&owner) || owns_schema {
+            return true;
+        }
+        let about = |p: &&Permission| {
+            let covers = match p.class {
+                Class::Whole => true,
+                Class::Schema => schema.is_some_and(|schema| p.object_id == schema.id),
+                Class::Type => p.object_id == of.id,
+                Class::Object | Class::Principal => false,
+            };
+            let named = p.permission == permission || p.permission == "CONTROL";
+            covers && named && ids.contains(&p.principal_id)
+        };
+        verdict(database.permissions.iter().filter(about))
+            .unwrap_or_else(|| permission == "REFERENCES" && ids.contains(&DB_DDL_ADMIN))
+    }
+
+    /// Checks a permission on a type.
+    ///
+    /// # Errors
+    /// 229 without it.
+    pub fn check_type(&self, database: &Database, of: &UserType, permission: &str) -> Result<()> {
+        match self.has_on_type(database, of, permission) {
+            true => Ok(()),
+            false => {
+                let (name, schema) = (&of.name, &of.schema);
+                let denied = Msg::PermissionDenied(permission, name, &database.name, schema);
+                Err(Error::from(denied).with_state(5))
+            }
+        }
+    }
+
     /// Returns whether the login has a permission on a schema: as its owner, by a GRANT on it or on
     /// the database, or through a role.
     pub fn has_on_schema(&self, database: &Database, schema: &Schema, permission: &str) -> bool {
@@ -121,7 +160,7 @@ impl Rights {
             let covers = match p.class {
                 Class::Whole => true,
                 Class::Schema => p.object_id == schema.id,
-                Class::Object | Class::Principal => false,
+                Class::Object | Class::Principal | Class::Type => false,
             };
             let named = p.permission == permission
                 || p.permission == "CONTROL"

@@ -78,7 +78,7 @@ impl Rights {
                 Class::Whole => true,
                 Class::Object => p.object_id == object.id && p.column_id == 0,
                 Class::Schema => p.object_id == object.schema_id,
-                Class::Principal => false,
+                Class::Principal | Class::Type => false,
             };
             let named = p.permission == permission
                 || p.permission == "CONTROL"

@@ -29,7 +29,7 @@ impl Rights {
                     p.object_id == principal
                         && (p.permission == permission || p.permission == "CONTROL")
                 }
-                Class::Object | Class::Schema => false,
+                Class::Object | Class::Schema | Class::Type => false,
             };
             covers && ids.contains(&p.principal_id)
         };
@@ -47,7 +47,7 @@ impl Rights {
                     p.object_id == wanted.principal_id
                         && (p.permission == "IMPERSONATE" || p.permission == "CONTROL")
                 }
-                Class::Object | Class::Schema => false,
+                Class::Object | Class::Schema | Class::Type => false,
             };
             covers && (p.principal_id == own.principal_id || p.principal_id == SERVER_PUBLIC)
         };

@@ -88,7 +88,7 @@ impl Rules {
                 Class::Whole => &mut rules.whole,
                 Class::Schema => rules.schemas.entry(rule.object_id).or_default(),
                 Class::Object => rules.objects.entry(rule.object_id).or_default(),
-                Class::Principal => continue,
+                Class::Principal | Class::Type => continue,
             };
             let bits = bits_of(&rule.permission);
             if rule.granted {

@@ -227,7 +227,7 @@ fn hidden(database: &Database, sees: &impl Fn(i32) -> bool) -> BTreeSet<i32> {
         if let Object::Table(table) = object {
             ids.extend(table.checks.iter().map(|check| check.id));
             ids.extend(table.foreign_keys.iter().map(|key| key.id));
-            ids.extend(table.indexes.iter().map(|index| index.constraint_id));
+            ids.extend(table.all_indexes().map(|index| index.constraint_id));
         }
     }
     ids

@@ -149,3 +149,18 @@ fn may_be_computed(option: &ColumnOption, column: &ColumnDef) -> bool {
         _ => true,
     }
 }
+
+impl Shaper<'_, '_> {
+    /// Checks REFERENCES on the type of a column.
+    ///
+    /// # Errors
+    /// 229 if it is missing.
+    pub(super) fn check_type(&self, of: Option<&(String, String)>) -> Result<()> {
+        let (Some(rights), Some((schema, name))) = (self.rights, of) else { return Ok(()) };
+        let Some(database) = self.binder.catalog.database(self.binder.database) else {
+            return Ok(());
+        };
+        let found = database.user_type(schema, name);
+        found.map_or(Ok(()), |of| rights.check_type(database, of, "REFERENCES"))
+    }
+}

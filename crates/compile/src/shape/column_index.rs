@@ -131,5 +131,5 @@ pub fn check(table: &mut TableDef) -> Result<()> {
 }
 
 fn next_id(table: &TableDef) -> i32 {
-    table.indexes.iter().map(|index| index.id).max().unwrap_or(1).max(1) + 1
+    table.highest_index_id() + 1
 }

@@ -209,3 +209,15 @@ fn fill_factor(option: &IndexOption) -> Result<u8> {
 fn wrong<T>(option: &IndexOption) -> Result<T> {
     Err(Msg::SyntaxNear(&option.written).into())
 }
+
+/// The error of an index name that an index or statistics of the table already has: 1913.
+pub fn duplicate_index(index: &str, table: &str) -> Error {
+    Error::custom(
+        1913,
+        16,
+        1,
+        format!(
+            "The operation failed because an index or statistics with name '{index}' already exists on table '{table}'."
+        ),
+    )
+}

@@ -12,6 +12,7 @@ pub mod storage;
 mod text;
 
 pub use foreign_key::skipped;
+pub use index_option::duplicate_index;
 
 use std::sync::Arc;
 
@@ -66,6 +67,8 @@ pub struct Shaper<'a, 'b> {
     /// The columns so far, in order.
     pub columns: Vec<ColumnDef>,
     indexes: Vec<IndexDef>,
+    /// Disabled indexes of an adopted table.
+    disabled: Vec<IndexDef>,
     checks: Vec<CheckDef>,
     foreign_keys: Vec<ForeignKeyDef>,
     ansi_nulls: bool,
@@ -107,6 +110,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             place,
             columns: Vec::new(),
             indexes: Vec::new(),
+            disabled: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             ansi_nulls: binder.options.ansi_nulls,
@@ -209,6 +213,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
                     let schema = type_name.name.schema.as_deref().unwrap_or("dbo");
                     (schema.to_owned(), type_name.name.object.to_string())
                 });
+                self.check_type(user_type.as_ref())?;
                 (ty, user_type, None)
             }
             ColumnKind::Computed { expr, .. } => {
@@ -452,7 +457,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
         };
         let primary = kind == KeyKind::Primary;
         if primary {
-            if self.indexes.iter().any(|i| i.constraint == Some(IndexConstraint::PrimaryKey)) {
+            let mut known = self.indexes.iter().chain(&self.disabled);
+            if known.any(|i| i.constraint == Some(IndexConstraint::PrimaryKey)) {
                 return Err(Msg::MultiplePrimaryKeys(self.place.name).into());
             }
             for (ordinal, _) in &keys {
@@ -487,7 +493,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
             _ => self.keys(&index.columns)?,
         };
         self.check_storage(&index.storage)?;
-        if self.indexes.iter().any(|i| Name::same(&i.name, &index.name)) {
+        let mut known = self.indexes.iter().chain(&self.disabled);
+        if known.any(|i| Name::same(&i.name, &index.name)) {
             return Err(duplicate_index(&index.name, self.place.name));
         }
         let mut defined =
@@ -660,6 +667,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     pub fn adopt(&mut self, table: &TableDef) {
         self.adopt_columns(table);
         self.indexes.clone_from(&table.indexes);
+        self.disabled.clone_from(&table.disabled);
         self.checks.clone_from(&table.checks);
         self.foreign_keys.clone_from(&table.foreign_keys);
     }
@@ -749,6 +757,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             name: self.place.name.to_owned(),
             columns: self.columns,
             indexes,
+            disabled: Vec::new(),
             checks: self.checks,
             foreign_keys: self.foreign_keys,
             statistics: Vec::new(),
@@ -763,6 +772,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             referenced: false,
             columnstore: self.columnstore,
             column_index: self.column_index,
+            disabled_columns: None,
             external: None,
             period: self.period,
             versioning: Versioning::Off,
@@ -779,16 +789,4 @@ impl<'a, 'b> Shaper<'a, 'b> {
 
 fn refuse<T>(what: &str) -> Result<T> {
     Err(Msg::NotSupported(what).into())
-}
-
-/// The error of an index name that an index or statistics of the table already has: 1913.
-pub fn duplicate_index(index: &str, table: &str) -> Error {
-    Error::custom(
-        1913,
-        16,
-        1,
-        format!(
-            "The operation failed because an index or statistics with name '{index}' already exists on table '{table}'."
-        ),
-    )
 }

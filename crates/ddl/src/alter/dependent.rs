@@ -49,7 +49,7 @@ fn dependent(table: &TableDef, ordinal: u16, cx: &Cx<'_>) -> Option<(&'static st
     if table.placements().any(|on| on.column == ordinal) {
         return Some(("object", table.name.clone()));
     }
-    let index = table.indexes.iter().find(|i| {
+    let index = table.all_indexes().find(|i| {
         i.keys.iter().any(|(c, _)| *c == ordinal)
             || i.included.contains(&ordinal)
             || i.filter.as_ref().is_some_and(|filter| filter.reads(ordinal))
@@ -60,7 +60,8 @@ fn dependent(table: &TableDef, ordinal: u16, cx: &Cx<'_>) -> Option<(&'static st
             index.name.clone(),
         ));
     }
-    let column_index = table.column_index.as_ref().filter(|i| i.columns.contains(&ordinal));
+    let mut column_indexes = table.column_index.iter().chain(&table.disabled_columns);
+    let column_index = column_indexes.find(|i| i.columns.contains(&ordinal));
     if let Some(index) = column_index {
         return Some(("index", index.name.clone()));
     }

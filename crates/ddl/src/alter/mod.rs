@@ -18,7 +18,7 @@ pub(crate) use self::dependent::reader;
 use self::dependent::{OwnDefault, check_free};
 use super::drop_options::DropOptions;
 use super::partition::Valued;
-use super::{rebuild, table, versioning};
+use super::{disable, rebuild, table, versioning};
 use ::binder::dml::{Rewrite, bind_rewrite, bind_validation};
 use ::catalog::name::Name;
 use ::catalog::{
@@ -32,7 +32,8 @@ use ::executor::{Cx, dml, fault};
 
 /// Where a constraint found by name is stored: its position in one of the table's lists.
 enum Named {
-    Index(usize),
+    /// The id of the constraint's index.
+    Index(i32),
     Check(usize),
     ForeignKey(usize),
     Default(usize),
@@ -53,6 +54,23 @@ pub(crate) fn run(alter: &ast::AlterTable, values: &[Valued], cx: &mut Cx<'_>) -
         return refuse("ALTER TABLE of a table with a columnstore index");
     }
     versioned::check(&table, &alter.action, cx)?;
+    let touches_rows = match &alter.action {
+        AlterTableAction::Add { .. }
+        | AlterTableAction::AlterColumn(_)
+        | AlterTableAction::Rebuild { .. }
+        | AlterTableAction::AlterColumnProperty { .. }
+        | AlterTableAction::AlterIndex { .. }
+        | AlterTableAction::Set(_) => true,
+        AlterTableAction::Drop(elements) => {
+            elements.iter().any(|element| element.kind != DropElementKind::Constraint)
+        }
+        AlterTableAction::CheckConstraint { .. }
+        | AlterTableAction::Trigger { .. }
+        | AlterTableAction::Switch { .. } => false,
+    };
+    if touches_rows {
+        disable::check_clustered_enabled(&table)?;
+    }
     match &alter.action {
         AlterTableAction::Add { check, elements } => {
             add(&table, elements, *check != Some(false), cx)
@@ -205,8 +223,8 @@ fn check_new_keys(before: &TableDef, after: &TableDef) -> Result<()> {
 /// Numbers new indexes. Storage identifies an index by its id, so ids continue after the existing
 /// ones; the clustered index is 1.
 fn number_new_indexes(before: &TableDef, after: &mut TableDef) -> Result<()> {
-    let mut clustered = before.indexes.iter().any(|i| i.clustered);
-    let mut highest = before.indexes.iter().map(|i| i.id).max().unwrap_or(1).max(1);
+    let mut clustered = before.all_indexes().any(|i| i.clustered);
+    let mut highest = before.highest_index_id();
     for index in &mut after.indexes[before.indexes.len()..] {
         if index.clustered && clustered {
             if index.constraint.is_none() {
@@ -257,7 +275,7 @@ fn add_constraints(
 
 fn build_index(table: &TableDef, index: &IndexDef, cx: &mut Cx<'_>) -> Result<()> {
     let spec = index_spec(index, &table.columns, &table.layout);
-    let duplicate = match table.rows.data.add_index(spec) {
+    let duplicate = match cx.session.build_index(&table.rows.data, spec) {
         Ok(()) => return Ok(()),
         Err(storage::Error::Unique { key, .. }) => super::duplicate_key(table, index, &key, cx)?,
         Err(other) => return Err(fault::raise(cx, other)),
@@ -424,14 +442,14 @@ fn publish(after: TableDef, cx: &mut Cx<'_>) -> Result<()> {
 
 fn find_constraint(table: &TableDef, name: &str) -> Option<Named> {
     let same = |other: &str| Name::same(other, name);
-    let index = table.indexes.iter().position(|i| i.constraint.is_some() && same(&i.name));
+    let index = table.all_indexes().find(|i| i.constraint.is_some() && same(&i.name));
     let check = || table.checks.iter().position(|c| same(&c.name)).map(Named::Check);
     let foreign = || table.foreign_keys.iter().position(|f| same(&f.name)).map(Named::ForeignKey);
     let default = || {
         let named = |c: &ColumnDef| c.default.as_ref().is_some_and(|d| same(&d.name));
         table.columns.iter().position(named).map(Named::Default)
     };
-    index.map(Named::Index).or_else(check).or_else(foreign).or_else(default)
+    index.map(|index| Named::Index(index.id)).or_else(check).or_else(foreign).or_else(default)
 }
 
 fn drop(table: Arc<TableDef>, elements: &[ast::DropElement], cx: &mut Cx<'_>) -> Result<()> {
@@ -467,33 +485,43 @@ fn drop_constraint(
             say_first(Msg::NotAConstraint(&element.name).into(), cx)?;
             return Err(Msg::CannotDropConstraint.into());
         }
-        Some(Named::Index(place)) => {
-            let primary = table.indexes[place].constraint == Some(IndexConstraint::PrimaryKey);
-            if primary && table.is_versioned() {
-                return refuse("dropping the primary key of a system-versioned table");
-            }
-            if let Some((other, key)) = referring_key(table, place, cx) {
-                let why = Msg::ConstraintReferenced(&element.name, &other, &key);
-                say_first(why.into(), cx)?;
-                return Err(Msg::CannotDropConstraint.into());
-            }
-            let removed = next.indexes.remove(place);
-            if removed.clustered {
-                next.on = options.place(table, removed.on.as_ref(), cx)?;
-            } else if let Err(error) = options.check_nonclustered(&element.name) {
-                say_first(error, cx)?;
-                return Err(Msg::CannotDropConstraint.into());
-            }
-            publish(next, cx)?;
-            // Plans that use the index may still be running; storage lets them finish.
-            table.rows.data.drop_index(removed.storage_id());
-            return Ok(());
+        Some(Named::Index(id)) => {
+            let index = table.all_indexes().find(|index| index.id == id);
+            return drop_key(table, index.ok_or(Msg::InternalError)?, (element, &options), cx);
         }
         Some(Named::Check(place)) => drop_at(&mut next.checks, place),
         Some(Named::ForeignKey(place)) => drop_at(&mut next.foreign_keys, place),
         Some(Named::Default(place)) => next.columns[place].default = None,
     }
     publish(next, cx)
+}
+
+/// Drops a PRIMARY KEY or UNIQUE constraint with its index.
+fn drop_key(
+    table: &Arc<TableDef>,
+    index: &IndexDef,
+    (element, options): (&ast::DropElement, &DropOptions<'_>),
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    if index.constraint == Some(IndexConstraint::PrimaryKey) && table.is_versioned() {
+        return refuse("dropping the primary key of a system-versioned table");
+    }
+    if let Some((other, key)) = referring_key(table, index, cx) {
+        let why = Msg::ConstraintReferenced(&element.name, &other, &key);
+        say_first(why.into(), cx)?;
+        return Err(Msg::CannotDropConstraint.into());
+    }
+    if !index.clustered
+        && let Err(error) = options.check_nonclustered(&element.name)
+    {
+        say_first(error, cx)?;
+        return Err(Msg::CannotDropConstraint.into());
+    }
+    let next = super::index::without(table, index, options, cx)?;
+    publish(next.clone(), cx)?;
+    super::index::forget(table, index, next, cx)?;
+    cx.session.refresh_catalog();
+    Ok(())
 }
 
 fn drop_at<T>(list: &mut Vec<T>, place: usize) {
@@ -511,9 +539,9 @@ pub(crate) fn say_first(error: Error, cx: &mut Cx<'_>) -> Result<()> {
 }
 
 /// Finds a foreign key, of any table, that references the key.
-fn referring_key(table: &TableDef, place: usize, cx: &Cx<'_>) -> Option<(String, String)> {
+fn referring_key(table: &TableDef, index: &IndexDef, cx: &Cx<'_>) -> Option<(String, String)> {
     let database = cx.session.catalog.database_by_id(table.database_id)?;
-    let columns: Vec<u16> = table.indexes[place].keys.iter().map(|(c, _)| *c).collect();
+    let columns: Vec<u16> = index.keys.iter().map(|(c, _)| *c).collect();
     database.tables().find_map(|other| {
         let key = other.foreign_keys.iter().find(|key| {
             key.referenced == table.id
@@ -542,14 +570,15 @@ fn drop_column(table: &Arc<TableDef>, element: &ast::DropElement, cx: &mut Cx<'_
     let mut next = TableDef::clone(table);
     next.columns.remove(usize::from(ordinal));
     let moved = |c: &mut u16| *c -= u16::from(*c > ordinal);
-    for index in &mut next.indexes {
+    for index in next.all_indexes_mut() {
         index.keys.iter_mut().for_each(|(c, _)| moved(c));
         index.included.iter_mut().for_each(moved);
         let renumbered =
             |f: &Arc<IndexFilter>| Arc::new(f.renumbered(|c| c - u16::from(c > ordinal)));
         index.filter = index.filter.as_ref().map(renumbered);
     }
-    next.column_index.iter_mut().flat_map(|index| &mut index.columns).for_each(moved);
+    let columns = next.column_index.iter_mut().chain(&mut next.disabled_columns);
+    columns.flat_map(|index| &mut index.columns).for_each(moved);
     next.placements_mut().map(|on| &mut on.column).for_each(moved);
     next.checks.iter_mut().filter_map(|c| c.column.as_mut()).for_each(moved);
     next.statistics.iter_mut().flat_map(|s| &mut s.columns).for_each(moved);
@@ -632,7 +661,7 @@ fn alter_column(
     }
     let same_collation =
         !defined.ty.data_type.is_string() || defined.ty.collation == before.ty.collation;
-    let in_primary = table.indexes.iter().any(|i| {
+    let in_primary = table.all_indexes().any(|i| {
         i.constraint == Some(IndexConstraint::PrimaryKey)
             && i.keys.iter().any(|(c, _)| *c == ordinal)
     });
@@ -693,9 +722,25 @@ fn enable_constraints(
         }
         changed.push(name.to_string());
     }
+    if enable {
+        check_referenced_keys(&next, &changed, cx)?;
+    }
     if enable && validate {
         let names: Vec<&str> = changed.iter().map(String::as_str).collect();
         check_rows(&Arc::new(next.clone()), &names, cx)?;
     }
     publish(next, cx)
+}
+
+/// Checks that the keys to which foreign keys refer are enabled.
+fn check_referenced_keys(table: &TableDef, names: &[String], cx: &Cx<'_>) -> Result<()> {
+    let Some(database) = cx.session.catalog.database_by_id(table.database_id) else {
+        return Ok(());
+    };
+    for key in table.foreign_keys.iter().filter(|key| names.contains(&key.name)) {
+        if let Some(target) = database.table_by_id(key.referenced) {
+            disable::check_key_enabled(key, target)?;
+        }
+    }
+    Ok(())
 }

@@ -135,7 +135,7 @@ pub(super) fn follow(
         let at = sources.iter().position(|source| *source == Rewrite::Keep(usize::from(old)));
         at.and_then(|at| u16::try_from(at).ok())
     };
-    for index in &mut next.indexes {
+    for index in next.all_indexes_mut() {
         let included = index.included.iter_mut();
         for column in index.keys.iter_mut().map(|(column, _)| column).chain(included) {
             let Some(moved) = place(*column) else {

@@ -55,11 +55,15 @@ pub fn is_denied(
     (permission, column): (&str, i32),
 ) -> bool {
     let object = if class == Class::Object { database.object_by_id(id) } else { None };
-    let schema = object.and_then(|o| database.schema(o.schema())).map(|schema| schema.id);
+    let of_type = || database.types.values().find(|of| class == Class::Type && of.id == id);
+    let schema = object.map(|o| o.schema()).or_else(|| of_type().map(|of| of.schema.as_str()));
+    let schema = schema.and_then(|schema| database.schema(schema)).map(|schema| schema.id);
     database.permissions.iter().any(|rule| {
         let covers = match rule.class {
             Class::Whole => true,
-            Class::Schema if class == Class::Object => Some(rule.object_id) == schema,
+            Class::Schema if matches!(class, Class::Object | Class::Type) => {
+                Some(rule.object_id) == schema
+            }
             of => (of, rule.object_id) == (class, id),
         };
         covers
@@ -110,6 +114,12 @@ impl Asker<'_> {
                 let schema = database.schema(&name.object);
                 let may = |schema| rights.has_on_schema(database, schema, "CONTROL");
                 ("schema", schema.is_none_or(may))
+            }
+            Some("TYPE") => {
+                let found =
+                    database.user_type(name.schema.as_deref().unwrap_or("dbo"), &name.object);
+                let may = |of| rights.has_on_type(database, of, "CONTROL");
+                ("type", found.is_none_or(|of| may(of)))
             }
             Some("USER" | "ROLE") => {
                 let found = database.principals.get(&Name::new(&name.object));

@@ -363,8 +363,8 @@ impl<'a> Asker<'a> {
         let name = &alter.object;
         let controls = match alter.class.as_deref() {
             Some("TYPE") => self
-                .place(name)
-                .is_none_or(|(database, schema)| rights.has_on_schema(database, schema, "CONTROL")),
+                .of_type(name)
+                .is_none_or(|(database, of)| rights.has_on_type(database, of, "CONTROL")),
             _ => self.controls(name),
         };
         let kind = if alter.class.as_deref() == Some("TYPE") { "type" } else { "object" };
@@ -378,6 +378,12 @@ impl<'a> Asker<'a> {
         self.find(name).is_none_or(|(database, object)| {
             self.rights.has(database, &Securable::of(database, object), "CONTROL")
         })
+    }
+
+    /// Finds a type of the current database.
+    fn of_type(&self, name: &ObjectName) -> Option<(&Database, &::catalog::UserType)> {
+        let schema = name.schema.as_deref().unwrap_or("dbo");
+        self.database.user_type(schema, &name.object).map(|of| (&**self.database, &**of))
     }
 
     /// Checks ALTER AUTHORIZATION: TAKE OWNERSHIP, and the right to act as the new owner.
@@ -395,6 +401,9 @@ impl<'a> Asker<'a> {
                     || rights.principals(database).contains(&role.owner)
                     || rights.is_granted_on(database, role.id, TAKE)
             }),
+            "TYPE" => self
+                .of_type(name)
+                .is_none_or(|(database, of)| rights.has_on_type(database, of, TAKE)),
             "DATABASE" => self
                 .catalog
                 .database(&name.object)

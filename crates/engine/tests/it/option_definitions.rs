@@ -218,12 +218,7 @@ pub(crate) const DEFINITIONS: &[Place] = &[
                     "CREATE TABLE t (a int); CREATE INDEX i ON t (a); ALTER INDEX i ON t PAUSE",
                 ),
             ),
-            (
-                "DISABLE",
-                RefusedIn(
-                    "CREATE TABLE t (a int); CREATE INDEX i ON t (a); ALTER INDEX i ON t DISABLE",
-                ),
-            ),
+            ("DISABLE", Shown("ALTER INDEX ix_n ON goods DISABLE")),
             (
                 "PAUSE",
                 RefusedIn(
@@ -295,7 +290,7 @@ pub(crate) const DEFINITIONS: &[Place] = &[
         template: "",
         tails: ALONE,
         rows: &[
-            ("ENCRYPTION", RefusedIn("CREATE VIEW v WITH ENCRYPTION AS SELECT 1 AS a")),
+            ("ENCRYPTION", Shown("CREATE VIEW hidden_view WITH ENCRYPTION")),
             ("SCHEMABINDING", Shown("CREATE VIEW bound_view WITH SCHEMABINDING")),
             ("VIEW_METADATA", Shown("CREATE VIEW opaque WITH VIEW_METADATA")),
             ("WITH CHECK OPTION", Shown("WITH CHECK OPTION")),
@@ -310,7 +305,7 @@ pub(crate) const DEFINITIONS: &[Place] = &[
                 "CALLED ON NULL INPUT",
                 RefusedIn("CREATE PROCEDURE p WITH CALLED ON NULL INPUT AS SELECT 1"),
             ),
-            ("ENCRYPTION", RefusedIn("CREATE PROCEDURE p WITH ENCRYPTION AS SELECT 1")),
+            ("ENCRYPTION", Shown("CREATE PROCEDURE hidden WITH ENCRYPTION")),
             ("EXEC AS", Shown("WITH EXECUTE AS ")),
             ("EXECUTE AS", Shown("WITH EXECUTE AS ")),
             ("FOR REPLICATION", RefusedIn("CREATE PROCEDURE p FOR REPLICATION AS SELECT 1")),
@@ -346,10 +341,7 @@ pub(crate) const DEFINITIONS: &[Place] = &[
         tails: &["", " AS OWNER", " ON NULL INPUT", " NULL ON NULL INPUT", " = ON"],
         rows: &[
             ("CALLED ON NULL INPUT", Nothing("it is how functions are called")),
-            (
-                "ENCRYPTION",
-                RefusedIn("CREATE FUNCTION f() RETURNS int WITH ENCRYPTION AS BEGIN RETURN 1 END"),
-            ),
+            ("ENCRYPTION", Shown("RETURNS int WITH ENCRYPTION")),
             ("EXEC AS", Shown("EXECUTE AS OWNER")),
             ("EXECUTE AS", Shown("EXECUTE AS OWNER")),
             (
@@ -384,12 +376,7 @@ pub(crate) const DEFINITIONS: &[Place] = &[
                     "CREATE TABLE t (a int)\nGO\nCREATE TRIGGER x ON t WITH CALLED ON NULL INPUT FOR INSERT AS SELECT 1",
                 ),
             ),
-            (
-                "ENCRYPTION",
-                RefusedIn(
-                    "CREATE TABLE t (a int)\nGO\nCREATE TRIGGER x ON t WITH ENCRYPTION FOR INSERT AS SELECT 1",
-                ),
-            ),
+            ("ENCRYPTION", Shown("CREATE TRIGGER hidden_trigger ON t WITH ENCRYPTION")),
             ("EXEC AS", Shown("WITH EXECUTE AS ")),
             ("EXECUTE AS", Shown("WITH EXECUTE AS ")),
             (

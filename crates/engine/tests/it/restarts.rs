@@ -32,6 +32,9 @@ fn contents(instance: &Arc<Instance>) -> BTreeSet<String> {
             let name = parts.join(".");
             let rows = rows(&mut session, &name);
             contents.insert(format!("{name}: {rows}"));
+            for index in &table.disabled {
+                contents.insert(format!("{name}: {} is disabled", index.name));
+            }
         }
     }
     contents

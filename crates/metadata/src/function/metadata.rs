@@ -132,8 +132,8 @@ fn find_table(cx: &Context<'_>, name: &str) -> Option<Arc<TableDef>> {
 }
 
 fn table_by_id(cx: &Context<'_>, database: &Database, id: i32) -> Option<Arc<TableDef>> {
-    let own = session_of(cx).temp.iter().find(|t| t.id == id).map(Arc::clone);
-    own.or_else(|| database.table_by_id(id).map(Arc::clone))
+    let own = session_of(cx).temp.iter().find(|t| t.id == id);
+    own.or_else(|| database.table_by_id(id)).map(TableDef::with_disabled)
 }
 
 /// Returns the object with the id in the first argument, in the database of the second argument or
@@ -333,6 +333,9 @@ fn object_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> R
         };
         return Ok(module.map_or(Value::Null, |m| Value::Int(i32::from(is_on(m)))));
     }
+    if property == "isencrypted" && ["P", "V", "TR", "FN", "IF", "TF"].contains(&row.code) {
+        return Ok(current(cx).map_or(Value::Null, |database| flag(database.is_encrypted(row.id))));
+    }
     if property == "ownerid" {
         // A constraint or trigger belongs to the owner of its table.
         let of = if row.parent_id == 0 { row.id } else { row.parent_id };
@@ -383,7 +386,6 @@ fn object_fact(row: &ObjectRow, table: Option<&TableDef>, property: &str) -> Opt
         "isdefaultcnst" => is(&["D"]),
         // What CREATE DEFAULT and CREATE RULE make, which are not there; a constraint is neither.
         "isdefault" | "isrule" => Some(0),
-        "isencrypted" => ["P", "V", "TR", "FN", "IF", "TF"].contains(&row.code).then_some(0),
         "isconstraint" => is(&["PK", "UQ", "F", "C", "D"]),
         "isexecuted" => is(&["P", "V", "TR", "FN", "IF", "TF"]),
         "ismsshipped" => Some(i32::from(row.system)),
@@ -445,8 +447,8 @@ fn index_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Re
         "isclustered" => flag(index.clustered),
         "isunique" => flag(index.unique),
         "indexfillfactor" | "indexdepth" => Value::Int(0),
-        "isdisabled"
-        | "isfulltextkey"
+        "isdisabled" => flag(table.disabled.iter().any(|disabled| disabled.id == index.id)),
+        "isfulltextkey"
         | "ishypothetical"
         | "ispadindex"
         | "isstatistics"

@@ -12,7 +12,7 @@ use crate::function::session::session_of;
 use crate::function::{Call, Collating, Evaluate, Function};
 use ::catalog::name::Name;
 use ::catalog::security;
-use ::catalog::{Database, Login, Object, Principal, PrincipalKind, Schema};
+use ::catalog::{Database, Login, Object, Principal, PrincipalKind, Schema, UserType};
 use ::plan::function::Context;
 use ::plan::view::SystemView;
 use ::session::SessionState;
@@ -122,8 +122,8 @@ enum Place<'c> {
     Object(&'c Object),
     /// A view of the system.
     SystemView(&'static dyn SystemView),
-    /// A type, with the schema that contains it.
-    Type(&'c Schema),
+    /// An alias or table type.
+    Type(&'c UserType),
     Principal(&'c Principal),
     Login(&'c Login),
 }
@@ -248,9 +248,7 @@ fn of_database<'d>(
         "TYPE" => {
             let name = parts()?;
             let schema = schema_of(&name);
-            let key = (Name::new(&schema), Name::new(&name.object));
-            database.types.get(&key)?;
-            database.schema(&schema).map(Place::Type)
+            database.user_type(&schema, &name.object).map(|of| Place::Type(of))
         }
         "SCHEMA" => database.schema(&parts()?.object).map(Place::Schema),
         "USER" | "ROLE" => {
@@ -288,9 +286,8 @@ fn has(session: &SessionState, current: &Database, place: &Place<'_>, permission
             "CONNECT" => rights.enters(database),
             _ => rights.has_of_database(database, permission),
         },
-        Place::Schema(schema) | Place::Type(schema) => {
-            rights.has_on_schema(current, schema, permission)
-        }
+        Place::Schema(schema) => rights.has_on_schema(current, schema, permission),
+        Place::Type(of) => rights.has_on_type(current, of, permission),
         Place::Object(object) => {
             let schema = current.schema(object.schema()).map_or(0, |schema| schema.id);
             security::has_on_object(rights, current, (object.id(), schema), permission)

@@ -42,7 +42,12 @@ pub struct Module {
     pub object_id: i32,
     /// Whether it is a trigger or a function; `None` for a procedure.
     pub kind: Option<RoutineKind>,
+    /// Whether it was created WITH ENCRYPTION: its text and its plans are not shown.
+    pub is_encrypted: bool,
 }
+
+/// The text that is shown in place of that of an encrypted module and its statements.
+pub(super) const ENCRYPTED_TEXT: &str = "-- Encrypted text";
 
 /// A program's name in the views, and its ids.
 pub struct ProgramBooks {
@@ -257,8 +262,16 @@ impl ProgramBooks {
         }
     }
 
-    /// Returns the whole text, as `sys.dm_exec_sql_text` shows it.
+    /// Returns whether it is the body of a module WITH ENCRYPTION.
+    pub fn is_encrypted(&self) -> bool {
+        self.module().is_some_and(|module| module.is_encrypted)
+    }
+
+    /// Returns the whole text, as `sys.dm_exec_sql_text` shows it, or [`ENCRYPTED_TEXT`].
     pub fn text(&self) -> String {
+        if self.is_encrypted() {
+            return ENCRYPTED_TEXT.to_owned();
+        }
         format!("{}{}", self.prefix(), self.source)
     }
 
@@ -289,6 +302,16 @@ impl Program {
     #[inline]
     pub fn statistics_id(&self) -> u32 {
         self.books.as_ref().map_or(OVERFLOW, |books| books.id())
+    }
+
+    /// Returns whether it is the body of a module WITH ENCRYPTION.
+    pub fn is_encrypted(&self) -> bool {
+        self.books.as_ref().is_some_and(|books| books.is_encrypted())
+    }
+
+    /// Returns the text of a part of it, as events show it, or [`ENCRYPTED_TEXT`].
+    pub fn shown_text(&self, span: tsql::ast::Span) -> &str {
+        if self.is_encrypted() { ENCRYPTED_TEXT } else { span.text(&self.source) }
     }
 
     /// Returns the id of one of its statements in the statistics.

@@ -149,7 +149,8 @@ impl Collector<'_> {
             }
             let (totals, window) = self.read(id, totals);
             let row = statement.row(&mut offsets, totals);
-            if !row.is_query {
+            // Query Store keeps nothing of an encrypted module: neither its text nor its plans.
+            if !row.is_query || books.is_encrypted() {
                 continue;
             }
             let identity = identity(program, books, row.text());

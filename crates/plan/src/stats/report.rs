@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tsql::Utf16Offsets;
 use tsql::ast::Span;
 
-use super::books::ProgramBooks;
+use super::books::{ENCRYPTED_TEXT, ProgramBooks};
 use super::cell::Totals;
 use super::handle::Fingerprint;
 use super::shape;
@@ -46,8 +46,11 @@ impl StatementRow {
         before.bytes().filter(|byte| *byte == b'\n').count() + 1
     }
 
-    /// Returns the statement's text.
+    /// Returns the statement's text, or that of encrypted modules.
     pub fn text(&self) -> &str {
+        if self.books.is_encrypted() {
+            return ENCRYPTED_TEXT;
+        }
         let place = self.span.start as usize..self.span.end as usize;
         self.books.source.get(place).unwrap_or_default()
     }

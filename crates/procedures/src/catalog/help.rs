@@ -63,7 +63,7 @@ pub(super) fn may_alter(row: &ObjectRow, cx: &Cx<'_>) -> bool {
     object.is_none_or(|object| cx.session.identity.rights.alters(database, object))
 }
 
-fn say(number: i32, text: &str, cx: &mut Cx<'_>) -> Result<i32, Stop> {
+pub(super) fn say(number: i32, text: &str, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     cx.sink.message(&Error::custom(number, 0, 1, text))?;
     Ok(0)
 }
@@ -87,7 +87,7 @@ fn help(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
 fn help_index(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let name = text(arguments, 0, "@objname", cx)?.unwrap_or_default();
     let object = object(&name, cx)?;
-    if table_of(&object, cx).is_none_or(|table| table.indexes.is_empty()) {
+    if table_of(&object, cx).is_none_or(|table| table.all_indexes().next().is_none()) {
         let text = format!(
             "The object '{name}' does not have any indexes, or you do not have permissions."
         );

@@ -78,6 +78,9 @@ fn help_text(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let object = super::help::object(&name, cx)?;
     let database = cx.session.catalog.database(&cx.session.identity.database);
     match database.and_then(|d| metadata::objects::definition(&cx.session.sees(d), object.id)) {
+        None if database.is_some_and(|d| d.is_encrypted(object.id)) => {
+            super::help::say(15_471, &format!("The text for object '{name}' is encrypted."), cx)
+        }
         None => {
             let text = format!("There is no text for object '{name}'.");
             Err(Error::custom(15_197, 16, 1, &text).into())

@@ -28,7 +28,7 @@ use types::Bytes;
 
 use crate::index::hash::HashIndex;
 use crate::index::spread::SpreadIndex;
-use crate::primitives::Guard;
+use crate::primitives::{AtomicBool, Guard, Ordering};
 use crate::spec::{
     Bounds, IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, Order, RowId, RowImage,
     TableMemory, Uniqueness,
@@ -47,6 +47,8 @@ pub(crate) struct Index {
     pub(crate) uniqueness: Uniqueness,
     pub(crate) extractor: Box<dyn KeyExtractor>,
     pub(crate) counts: EntryCounts,
+    /// Whether a transaction that is still open has dropped it (`redefine/suspend.rs`).
+    suspended: AtomicBool,
     entries: Entries,
 }
 
@@ -70,7 +72,20 @@ impl Index {
             IndexKind::Range => Entries::Range(Box::new(SpreadIndex::new())),
         };
         let IndexSpec { id, kind: _, uniqueness, extractor } = spec;
-        Self { id, uniqueness, extractor, counts: EntryCounts::default(), entries }
+        let suspended = AtomicBool::new(false);
+        Self { id, uniqueness, extractor, counts: EntryCounts::default(), suspended, entries }
+    }
+
+    /// Suspends the index or resumes it. A suspended one gets entries, but refuses no duplicates and is not found.
+    pub(crate) fn set_suspended(&self, suspended: bool) {
+        // Release: pairs with the Acquire in is_suspended.
+        self.suspended.store(suspended, Ordering::Release);
+    }
+
+    /// Returns whether the index is suspended.
+    pub(crate) fn is_suspended(&self) -> bool {
+        // Acquire: pairs with the Release in set_suspended.
+        self.suspended.load(Ordering::Acquire)
     }
 
     /// Returns whether two keys share the entry of a row: the same key or, in a hash index, the

@@ -227,7 +227,7 @@ pub(crate) fn check_free(
     clock: &Clock,
     guard: &Guard,
 ) -> Result<(), KeyTaken> {
-    if index.uniqueness == Uniqueness::NotUnique {
+    if index.uniqueness == Uniqueness::NotUnique || index.is_suspended() {
         return Ok(());
     }
     let mut busy: Option<(&TxState, KeyChange)> = None;

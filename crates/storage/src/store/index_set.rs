@@ -44,6 +44,12 @@ impl IndexSet {
         Self { list: list.cloned().collect(), ..self.copy() }
     }
 
+    /// Returns the set with writers that compare keys themselves: statements planned from now on do not know all
+    /// indexes that get entries.
+    pub(crate) fn distrusting(&self) -> Self {
+        Self { trust: Trust::Nobody, ..self.copy() }
+    }
+
     /// Returns the set with another gate.
     pub(crate) fn behind(&self, gate: Gate) -> Self {
         Self { gate, ..self.copy() }

@@ -137,8 +137,16 @@ impl Table {
 
     /// Finds an index. [`Error::Closed`] if it was dropped since the statement was planned.
     pub(crate) fn index<'g>(&'g self, id: IndexId, guard: &'g Guard) -> Result<&'g Arc<Index>> {
-        let index = self.indexes(guard).iter().find(|index| index.id == id);
-        index.ok_or(Error::Closed(self.id))
+        self.find_index(id, guard).ok_or(Error::Closed(self.id))
+    }
+
+    /// Finds an index that no open transaction has dropped.
+    pub(crate) fn find_index<'g>(
+        &'g self,
+        id: IndexId,
+        guard: &'g Guard,
+    ) -> Option<&'g Arc<Index>> {
+        self.indexes(guard).iter().find(|index| index.id == id && !index.is_suspended())
     }
 
     /// Allocates a version and adds its memory to the table's.
@@ -274,7 +282,7 @@ impl Table {
     /// Returns the memory of one index; `None` if there is no such index.
     pub fn index_memory(&self, index: IndexId) -> Option<TableMemory> {
         let guard = pin();
-        let index = self.indexes(&guard).iter().find(|i| i.id == index)?;
+        let index = self.find_index(index, &guard)?;
         let mut sums = TableMemory::default();
         index.add_memory(&mut sums, &guard);
         Some(sums)
@@ -283,6 +291,6 @@ impl Table {
     /// Computes the statistics of an index by walking it; `None` if there is no such index.
     pub fn index_statistics(&self, index: IndexId) -> Option<IndexStatistics> {
         let guard = pin();
-        self.indexes(&guard).iter().find(|i| i.id == index).map(|index| index.statistics(&guard))
+        self.find_index(index, &guard).map(|index| index.statistics(&guard))
     }
 }

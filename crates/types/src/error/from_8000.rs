@@ -78,6 +78,7 @@ macro_rules! with_messages_from_8000 {
             StackLimit = 8631, 17, "Internal error: Server stack limit has been reached. Please look for potentially deep nesting in your query, and try to simplify it.";
             ExpressionLimit = 8632, 17, "Internal error: An expression services limit has been reached. Please look for potentially complex expressions in your query, and try to simplify them.";
             GrantTimeout(pool: &'a str, id: i64) = 8645, 17, "A timeout occurred while waiting for memory resources to execute the query in resource pool '{pool}' ({id}). Rerun the query.";
+            IndexDisabled(index: &'a str, table: &'a str) = 8655, 16, "The query processor is unable to produce a plan because the index '{index}' on table or view '{table}' is disabled.";
             MergeRowTwice = 8672, 16, "The MERGE statement attempted to UPDATE or DELETE the same row more than once. This happens when a target row matches more than one source row. A MERGE statement cannot UPDATE/DELETE the same row of the target table multiple times. Refine the ON clause to ensure a target row matches at most one source row, or use the GROUP BY clause to group the source rows.";
             LogNotAvailable(database: &'a str) = 9001, 21, "The log for database '{database}' is not available. Check the operating system error log for related error messages. Resolve any errors and restart the database.";
             LogFull(database: &'a str, why: &'a str) = 9002, 17, "The transaction log for database '{database}' is full due to '{why}'.";

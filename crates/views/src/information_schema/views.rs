@@ -47,7 +47,7 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
     });
     let row = |(view, checked): (Arc<ModuleDef>, bool)| Row {
         catalog: scope.database.name.clone(),
-        withheld: scope.database.withheld.contains(&view.id),
+        withheld: scope.database.withheld.contains(&view.id) || view.is_encrypted(),
         view,
         checked,
     };

@@ -48,7 +48,7 @@ pub fn starting(
 ) -> Followed {
     let place = Place::of(session, program, procedure, step);
     context::enter_statement(session, frame(program, step, &place));
-    let (ended, text) = (Value::Map(0), step.span.text(&program.source));
+    let (ended, text) = (Value::Map(0), program.shown_text(step.span));
     let (line, start, end) = place.numbers();
     if place.is_of_module() {
         if xe::enabled(&SP_STATEMENT_STARTING) {
@@ -91,7 +91,7 @@ pub fn completed(session: &SessionState, program: &Program, step: &Step, followe
     let duration = Value::Int(i64::try_from(duration).unwrap_or(i64::MAX));
     let [reads, writes] = io_values(session.accounting.meter.io() - followed.io);
     let counts = [duration, Value::UInt(cpu), none, none, reads, writes, none, rows, rows];
-    let text = Value::Text(step.span.text(&program.source));
+    let text = Value::Text(program.shown_text(step.span));
     let mut values = Vec::with_capacity(SP_STATEMENT_COMPLETED.fields.len());
     if of_module {
         let (database, object) = place.ids();
@@ -143,7 +143,12 @@ impl Place {
     }
 
     fn ids(&self) -> (Value<'_>, Value<'_>) {
-        let module = self.module.unwrap_or(Module { database_id: 0, object_id: 0, kind: None });
+        let module = self.module.unwrap_or(Module {
+            database_id: 0,
+            object_id: 0,
+            kind: None,
+            is_encrypted: false,
+        });
         let database = u64::from(module.database_id.cast_unsigned());
         (Value::UInt(database), Value::Int(i64::from(module.object_id)))
     }
@@ -160,6 +165,7 @@ fn module_of(program: &Program) -> Option<Module> {
         database_id: routine.database_id,
         object_id: routine.object_id,
         kind: Some(routine.kind),
+        is_encrypted: false,
     };
     procedure.or_else(|| program.routine.map(routine))
 }
@@ -220,14 +226,23 @@ pub struct Called<'m> {
 impl<'m> Called<'m> {
     /// Returns the call of a procedure.
     pub fn procedure(procedure: &'m ProcedureDef) -> Self {
-        let module =
-            Module { database_id: procedure.database_id, object_id: procedure.id, kind: None };
+        let module = Module {
+            database_id: procedure.database_id,
+            object_id: procedure.id,
+            kind: None,
+            is_encrypted: procedure.is_encrypted(),
+        };
         Self { module, object_type: PROC, name: &procedure.name }
     }
 
     /// Returns the call of a trigger or function.
     pub fn routine(module: &'m ModuleDef, kind: RoutineKind) -> Self {
-        let of = Module { database_id: module.database_id, object_id: module.id, kind: Some(kind) };
+        let of = Module {
+            database_id: module.database_id,
+            object_id: module.id,
+            kind: Some(kind),
+            is_encrypted: module.is_encrypted(),
+        };
         Self { module: of, object_type: type_of(kind), name: &module.name }
     }
 }

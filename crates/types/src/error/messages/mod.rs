@@ -147,6 +147,8 @@ with_messages_from_8000! {
     HintedIndexMissing(index: &'a str, table: &'a str) = 308, 16, "Index '{index}' on table '{table}' (specified in the FROM clause) does not exist.";
     MaxRecursionTooLarge(value: i64, max: i64) = 310, 15, "The value {value} specified for the MAXRECURSION option exceeds the allowed maximum of {max}.";
     TooFewArguments(name: &'a str) = 313, 16, "An insufficient number of arguments were supplied for the procedure or function {name}.";
+    HintedIndexDisabled(index: &'a str, table: &'a str) = 315, 16, "Index \"{index}\" on table \"{table}\" (specified in the FROM clause) is disabled or resides in a filegroup which is not online.";
+    HintedIndexIdDisabled(id: i64, table: &'a str) = 316, 16, "The index ID {id} on table \"{table}\" (specified in the FROM clause) is disabled or resides in a filegroup which is not online.";
     WithNeedsSemicolon = 319, 15, "Incorrect syntax near the keyword 'with'. If this statement is a common table expression, an xmlnamespaces clause or a change tracking context clause, the previous statement must be terminated with a semicolon.";
     UnrecognizedTableHint(name: &'a str) = 321, 15, "\"{name}\" is not a recognized table hints option. If it is intended as a parameter to a table-valued function or to the CHANGETABLE function, ensure that your database compatibility mode is set to 90.";
     SetAllNotSupported(operator: &'a str) = 324, 15, "The 'ALL' version of the {operator} operator is not supported.";
@@ -303,6 +305,14 @@ with_messages_from_8000! {
     SetOptionsWrong(statement: &'a str, options: &'a str) = 1934, 16, "{statement} failed because the following SET options have incorrect settings: '{options}'. Verify that SET options are correct for use with indexed views and/or indexes on computed columns and/or filtered indexes and/or query notifications and/or XML data type methods and/or spatial index operations.";
     IndexViewNotBound(name: &'a str) = 1939, 16, "Cannot create index on view '{name}' because the view is not schema bound.";
     IndexKeyTooLong(size: i64, index: &'a str, max: i64, kind: &'a str) = 1946, 16, "Operation failed. The index entry of length {size} bytes for the index '{index}' exceeds the maximum length of {max} bytes for {kind} indexes.";
+    DisableIndexDenied(index: &'a str, table: &'a str, key: &'a str, other: &'a str) = 1971, 16, "Cannot disable index '{index}' on table '{table}'. Permission denied to disable foreign key '{key}' on table '{other}' that uses this index.";
+    OperationOnDisabledIndex(index: &'a str, table: &'a str) = 1973, 16, "Cannot perform the specified operation on disabled index '{index}' on table '{table}'.";
+    OperationOnDisabledClustered(table: &'a str, index: &'a str) = 1974, 16, "Cannot perform the specified operation on table '{table}' because its clustered index '{index}' is disabled.";
+    NonclusteredOfDisabled(verb: &'a str, index: &'a str, table: &'a str) = 1987, 16, "Cannot {verb} nonclustered index '{index}' on table '{table}' because its clustered index is disabled.";
+    RebuildDisabledOnline(index: &'a str) = 1988, 16, "Cannot rebuild clustered index '{index}' online because it is disabled.";
+    ForeignKeyOnDisabled(key: &'a str, index: &'a str) = 1989, 16, "Cannot enable foreign key constraint '{key}' as index '{index}' on referenced key is disabled.";
+    DisableClusteredDenied(index: &'a str, table: &'a str, key: &'a str, other: &'a str) = 1991, 16, "Cannot disable clustered index '{index}' on table '{table}'. Permission denied to disable foreign key '{key}' on table '{other}' that references this table.";
+    ForeignKeyDisabled(key: &'a str, table: &'a str, target: &'a str, index: &'a str) = 1992, 10, "Warning: Foreign key '{key}' on table '{table}' referencing table '{target}' was disabled as a result of disabling the index '{index}'.";
     MissingDependency(module: &'a str, object: &'a str) = 2007, 10, "The module '{module}' depends on the missing object '{object}'. The module will still be created; however, it cannot run successfully until the object exists.";
     AlterIncompatible(name: &'a str) = 2010, 16, "Cannot perform alter on '{name}' because it is an incompatible object type.";
     TriggerSchema(trigger: &'a str) = 2103, 15, "Cannot alter trigger '{trigger}' because its schema is different from the schema of the target table or view.";
@@ -384,6 +394,7 @@ with_messages_from_8000! {
     SeveralDroppedOnline = 3744, 16, "Only a single clause is allowed in a statement where an index is dropped online.";
     NotClusteredOnline = 3745, 16, "Only a clustered index can be dropped online.";
     NotClusteredOptions(index: &'a str) = 3748, 16, "Cannot drop non-clustered index '{index}' using drop clustered index clause.";
+    IndexDisabledToo(index: &'a str, table: &'a str) = 3750, 10, "Warning: Index '{index}' on table '{table}' was disabled as a result of disabling the clustered index on the table.";
     CommitWithoutBegin = 3902, 16, "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     RollbackWithoutBegin = 3903, 16, "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     DatabaseReadOnly(name: &'a str) = 3906, 16, "Failed to update database \"{name}\" because the database is read-only.";
