@@ -35,6 +35,8 @@ pub struct Level {
     pub is_spec: bool,
     /// NEXT VALUE FOR .. OVER found so far.
     pub next_values: Vec<OrderedValue>,
+    /// Whether GROUPING or GROUPING_ID is called.
+    pub asks_grouping: bool,
     /// Definitions of the WINDOW clause.
     pub named: Vec<(ast::Ident, ast::Over)>,
 }
@@ -42,9 +44,23 @@ pub struct Level {
 /// The clause that is being bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clause {
-    /// FROM, ON, WHERE, VALUES, SET..: no aggregates (147), no windows (4108).
+    /// FROM, WHERE, VALUES ..: no aggregates (147), no windows (4108).
     #[default]
     Plain,
+    /// ON of a join: no aggregates (1015).
+    On,
+    /// The SET list of UPDATE: no aggregates (157).
+    Set,
+    /// OUTPUT of a statement that changes data: no aggregates (158).
+    Changed,
+    /// A computed column or CHECK: no aggregates (175).
+    Definition,
+    /// DEFAULT of a column: no aggregates (175), no columns (128).
+    Constant,
+    /// An argument of an aggregate: neither aggregates (130) nor windows (4109).
+    Argument,
+    /// An argument or the OVER of a window function: no windows (4109).
+    Window,
     /// GROUP BY: no aggregates.
     GroupBy,
     /// HAVING: aggregates but no windows.

@@ -21,6 +21,7 @@ mod pivot;
 mod recursion;
 mod sample;
 mod set;
+mod source;
 mod spec;
 mod temporal;
 
