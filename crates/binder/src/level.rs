@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use tsql::ast;
+use types::Msg;
 use types::value::ColumnType;
 
+use catalog::name::Name;
 use catalog::security::Guard;
 use catalog::{ModuleDef, TableDef};
 use plan::expr::{Expr, ExprKind, Register};
@@ -73,6 +75,25 @@ impl Level {
     /// Returns a level with one source.
     pub fn of(source: Source) -> Self {
         Self { sources: vec![source], ..Self::default() }
+    }
+
+    /// Adds a source behind the others.
+    ///
+    /// # Errors
+    /// 1011 for an alias that is there, 1012 for one that is a table's name, 1013 for a table that is there.
+    pub(crate) fn add(&mut self, source: Source) -> types::Result<()> {
+        let same = |other: &&Source| Name::same(&other.alias, &source.alias);
+        for other in self.sources.iter().filter(same) {
+            let alias = &source.alias;
+            match (&other.schema, &source.schema) {
+                (Some(a), Some(b)) if !Name::same(a, b) => {}
+                (Some(_), Some(_)) => return Err(Msg::SameExposedNames(alias, alias).into()),
+                (None, None) => return Err(Msg::CorrelationTwice(alias).into()),
+                _ => return Err(Msg::CorrelationIsTable(alias, alias).into()),
+            }
+        }
+        self.sources.push(source);
+        Ok(())
     }
 
     /// Returns the source that was bound last.

@@ -12,13 +12,12 @@ use types::{Error, Msg, Result};
 
 use super::hints::{scan_hints, versions_of};
 use super::order::require_no_order;
-pub(crate) use super::source::add_source;
 use super::{bind_query, bulk, check_option, cte, function, pivot, sample, temporal};
 use crate::context::{check_local, require_entry};
 use crate::dml::is_nested;
 use crate::expr::{bind_condition, bind_expr, common_type, convert_to, set_clause};
 use crate::hint::check_table_hints;
-use crate::{Binder, Clause, SourceColumn, ViewSource};
+use crate::{Binder, Clause, Source, SourceColumn, ViewSource};
 use catalog::name::Name;
 use catalog::security::{Owner, Securable};
 use catalog::{ModuleDef, Object, TableDef};
@@ -515,6 +514,16 @@ pub fn add_table_source(
         hints,
     }));
     Ok(if computed.is_empty() { scan } else { Node::Compute(Box::new((scan, computed))) })
+}
+
+pub(crate) fn add_source(
+    binder: &mut Binder<'_>,
+    name: SourceName<'_>,
+    columns: Vec<SourceColumn>,
+    table: Option<Arc<TableDef>>,
+) -> Result<()> {
+    let (alias, schema) = (name.alias.into(), name.schema.map(SmolStr::new));
+    binder.level.add(Source { alias, schema, columns, table, ..Source::default() })
 }
 
 pub(crate) fn bind_system_view(

@@ -21,7 +21,6 @@ mod pivot;
 mod recursion;
 mod sample;
 mod set;
-mod source;
 mod spec;
 mod temporal;
 
