@@ -6,6 +6,7 @@ mod cycles;
 mod english;
 mod folders;
 mod licences;
+mod messages;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

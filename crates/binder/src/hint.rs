@@ -232,6 +232,23 @@ fn check_choices(hints: &[TableHint]) -> Result<()> {
     }
 }
 
+/// Checks the hints of a table that is changed.
+///
+/// # Errors
+/// 1065 for NOLOCK and READUNCOMMITTED; those of [`check_table_hints`].
+pub(crate) fn check_target_hints(hints: &[TableHint]) -> Result<()> {
+    let reads_uncommitted = |hint: &TableHint| {
+        matches!(
+            hint.kind,
+            TableHintKind::Word(TableHintWord::NoLock | TableHintWord::ReadUncommitted)
+        )
+    };
+    if hints.iter().any(reads_uncommitted) {
+        return Err(Msg::NoLockTarget.into());
+    }
+    check_table_hints(hints)
+}
+
 /// Refuses unsupported table hints: those for INSERT .. SELECT FROM OPENROWSET (BULK ..), for
 /// indexes on views and for spatial indexes.
 ///

@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use tsql::ast;
+use types::Msg;
 use types::value::ColumnType;
 
+use catalog::name::Name;
 use catalog::security::Guard;
 use catalog::{ModuleDef, TableDef};
 use plan::expr::{Expr, ExprKind, Register};
@@ -35,6 +37,8 @@ pub struct Level {
     pub is_spec: bool,
     /// NEXT VALUE FOR .. OVER found so far.
     pub next_values: Vec<OrderedValue>,
+    /// Whether GROUPING or GROUPING_ID is called.
+    pub asks_grouping: bool,
     /// Definitions of the WINDOW clause.
     pub named: Vec<(ast::Ident, ast::Over)>,
 }
@@ -42,9 +46,23 @@ pub struct Level {
 /// The clause that is being bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clause {
-    /// FROM, ON, WHERE, VALUES, SET..: no aggregates (147), no windows (4108).
+    /// FROM, WHERE, VALUES ..: no aggregates (147), no windows (4108).
     #[default]
     Plain,
+    /// ON of a join: no aggregates (1015).
+    On,
+    /// The SET list of UPDATE: no aggregates (157).
+    Set,
+    /// OUTPUT of a statement that changes data: no aggregates (158).
+    Changed,
+    /// A computed column or CHECK: no aggregates (175).
+    Definition,
+    /// DEFAULT of a column: no aggregates (175), no columns (128).
+    Constant,
+    /// An argument of an aggregate: neither aggregates (130) nor windows (4109).
+    Argument,
+    /// An argument or the OVER of a window function: no windows (4109).
+    Window,
     /// GROUP BY: no aggregates.
     GroupBy,
     /// HAVING: aggregates but no windows.
@@ -57,6 +75,25 @@ impl Level {
     /// Returns a level with one source.
     pub fn of(source: Source) -> Self {
         Self { sources: vec![source], ..Self::default() }
+    }
+
+    /// Adds a source behind the others.
+    ///
+    /// # Errors
+    /// 1011 for an alias that is there, 1012 for one that is a table's name, 1013 for a table that is there.
+    pub(crate) fn add(&mut self, source: Source) -> types::Result<()> {
+        let same = |other: &&Source| Name::same(&other.alias, &source.alias);
+        for other in self.sources.iter().filter(same) {
+            let alias = &source.alias;
+            match (&other.schema, &source.schema) {
+                (Some(a), Some(b)) if !Name::same(a, b) => {}
+                (Some(_), Some(_)) => return Err(Msg::SameExposedNames(alias, alias).into()),
+                (None, None) => return Err(Msg::CorrelationTwice(alias).into()),
+                _ => return Err(Msg::CorrelationIsTable(alias, alias).into()),
+            }
+        }
+        self.sources.push(source);
+        Ok(())
     }
 
     /// Returns the source that was bound last.

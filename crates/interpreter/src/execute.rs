@@ -306,8 +306,23 @@ pub fn not_found(name: &str) -> Stop {
 pub fn procedure_missing(session: &SessionState, name: &tsql::ast::ObjectName) -> Stop {
     match synonym_target(session, name) {
         Some(target) => not_found(&target.to_string()),
-        None => not_found(&name.to_string()),
+        None => other_kind(session, name).unwrap_or_else(|| not_found(&name.to_string())),
     }
+}
+
+/// Returns error 2809 if the name is that of a table or a view.
+fn other_kind(session: &SessionState, name: &tsql::ast::ObjectName) -> Option<Stop> {
+    let of = |name: &Option<tsql::ast::Ident>| {
+        name.as_deref().filter(|n| !n.is_empty()).map(str::to_owned)
+    };
+    let database = of(&name.database).unwrap_or_else(|| session.identity.database.to_string());
+    let schema = of(&name.schema).unwrap_or_else(|| "dbo".to_owned());
+    let found = match session.catalog.database(&database)?.object(&schema, &name.object)? {
+        ::catalog::Object::Table(_) => "table",
+        ::catalog::Object::View(_) => "view",
+        _ => return None,
+    };
+    Some(Msg::WrongObjectKind("procedure", &name.object, found).into())
 }
 
 /// Refuses the procedure of another server, a system procedure too.
@@ -510,7 +525,7 @@ impl Runner<'_> {
         cx: &mut Cx<'_>,
     ) -> Result<i32, Stop> {
         let Some(target) = synonym_target(cx.session, name).cloned() else {
-            return Err(not_found(&name.to_string()));
+            return Err(procedure_missing(cx.session, name));
         };
         check_local(cx.session, &target)?;
         let host = cx.host;

@@ -16,9 +16,10 @@ impl Runner<'_> {
         step: &InsertExecuteStep,
         cx: &mut Cx<'_>,
     ) -> Result<(), Stop> {
-        if std::mem::replace(&mut cx.session.request.inserting_call, true) {
+        if cx.session.request.inserting_call.is_some() {
             return Err(Msg::InsertExecNested.into());
         }
+        cx.session.request.inserting_call = Some(cx.session.transaction.count);
         let mut captured = Capture::new(&mut *cx.sink);
         let outcome = {
             let mut inner = Cx::new(cx.host, cx.session, cx.frame, &mut captured);
@@ -30,7 +31,7 @@ impl Runner<'_> {
         let sets = captured.into_sets();
         let id = self.program.statement_id(at.place);
         cx.session.accounting.meter.resume(id);
-        cx.session.request.inserting_call = false;
+        cx.session.request.inserting_call = None;
         outcome?;
         let mut count = 0;
         for set in joined(sets) {

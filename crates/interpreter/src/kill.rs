@@ -7,11 +7,17 @@ use crate::{Runner, Stop};
 use ::executor::Cx;
 use ::plan::program::{Leaf, LeafAst};
 
+/// The least number of a session that is not the system's.
+const SESSION_FIRST: i32 = 51;
+/// The largest number of a session.
+const SESSION_LAST: i32 = 32_767;
+
 impl Runner<'_> {
     /// Runs KILL.
     ///
     /// # Errors
-    /// 6102 without ALTER ANY CONNECTION, 6104 for the own session, 6106 for a session that is not there.
+    /// 6102 without ALTER ANY CONNECTION, 6101 for a number that no session can have, 6104 for the own session,
+    /// 6107 for a session of the system, 6106 for a session that is not there.
     pub(crate) fn kill(&self, kill: &ast::Kill, cx: &mut Cx<'_>) -> Result<(), Stop> {
         if !cx.session.identity.rights.has_of_server(&cx.session.catalog, "ALTER ANY CONNECTION") {
             let text = "User does not have permission to use the KILL statement.";
@@ -21,6 +27,11 @@ impl Runner<'_> {
         let Some(id) = self.int(&leaf, cx)? else {
             return Err(Msg::NotSupported("KILL of a unit of work").into());
         };
+        match id {
+            1..SESSION_FIRST => return Err(Msg::OnlyUserProcesses.into()),
+            SESSION_FIRST..=SESSION_LAST => {}
+            _ => return Err(Msg::NotAValidSession(&id.to_string()).into()),
+        }
         if kill.status_only {
             // KILL WITH STATUSONLY: rollback is immediate, so none is ever in progress.
             let cards = cx.session.instance.sessions.cards();

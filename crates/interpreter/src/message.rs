@@ -28,6 +28,37 @@ const PRINT_LENGTH_MAX: usize = 8_000;
 /// Longest Unicode text: see [`PRINT_LENGTH_MAX`].
 const PRINT_UNICODE_MAX: usize = 4_000;
 
+/// The most substitution parameters of RAISERROR.
+const ARGUMENTS_MAX: usize = 20;
+
+/// Returns the type of a value that cannot be a substitution parameter: whole numbers, texts and
+/// bytes can.
+fn unfit(value: &Value) -> Option<&'static str> {
+    Some(match value {
+        Value::Null
+        | Value::TinyInt(_)
+        | Value::SmallInt(_)
+        | Value::Int(_)
+        | Value::BigInt(_)
+        | Value::VarChar(_)
+        | Value::NVarChar(_)
+        | Value::VarBinary(_) => return None,
+        Value::Bit(_) => "bit",
+        Value::Decimal(_) => "numeric",
+        Value::Money(_) => "money",
+        Value::Real(_) => "real",
+        Value::Float(_) => "float",
+        Value::Date(_) => "date",
+        Value::Time(_) => "time",
+        Value::DateTime { .. } => "datetime",
+        Value::SmallDateTime { .. } => "smalldatetime",
+        Value::DateTime2 { .. } => "datetime2",
+        Value::DateTimeOffset { .. } => "datetimeoffset",
+        Value::UniqueIdentifier(_) => "uniqueidentifier",
+        Value::Variant(_) => "sql_variant",
+    })
+}
+
 impl Runner<'_> {
     pub(crate) fn print(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let value = self.value(leaf, cx)?;
@@ -69,12 +100,21 @@ impl Runner<'_> {
     }
 
     pub(crate) fn raise_error(&self, raise: &RaisErrorStep, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        if raise.arguments.len() > ARGUMENTS_MAX {
+            let most = i64::try_from(ARGUMENTS_MAX).unwrap_or(i64::MAX);
+            return Err(Msg::TooManySubstitutions(most).into());
+        }
         let message = self.value(&raise.message, cx)?;
         let severity = self.int(&raise.severity, cx)?.unwrap_or(0);
         let state = self.int(&raise.state, cx)?.unwrap_or(1);
         let mut arguments = Vec::with_capacity(raise.arguments.len());
-        for argument in &raise.arguments {
-            arguments.push(self.value(argument, cx)?);
+        // Message, severity and state are the first three.
+        for (place, argument) in (4_i64..).zip(&raise.arguments) {
+            let value = self.value(argument, cx)?;
+            if let Some(of) = unfit(&value) {
+                return Err(Msg::SubstitutionType(of, place).into());
+            }
+            arguments.push(value);
         }
         let (number, severity, text, always_logged) = match &message {
             Value::Int(number) => {

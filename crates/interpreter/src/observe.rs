@@ -207,7 +207,9 @@ fn tell(
 ) -> Result<(), Stop> {
     tell_reads(explain, profile, cx)?;
     // INSERT .. EXEC inserts the rows of the call only, not plans.
-    let Some(shown) = shown.filter(|_| !cx.session.request.inserting_call) else { return Ok(()) };
+    let Some(shown) = shown.filter(|_| cx.session.request.inserting_call.is_none()) else {
+        return Ok(());
+    };
     let shown = [shown];
     if explain.has(Explain::PROFILE) {
         let rows = rows::rows(&shown, Detail::Actuals);

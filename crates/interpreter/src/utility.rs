@@ -167,11 +167,18 @@ impl Runner<'_> {
             }
             TransactionAction::Begin { .. } => transactions::begin(cx.session, cx.sink, &name),
             TransactionAction::Commit { delayed_durability } => {
+                if cx.session.request.inserting_call == Some(cx.session.transaction.count) {
+                    return Err(Msg::CommitInInsertExec.into());
+                }
                 transactions::commit_with(cx.session, cx.sink, *delayed_durability)?;
                 close_at_end(cx);
                 Ok(())
             }
             TransactionAction::Rollback => {
+                let is_whole = name.is_empty() || name == cx.session.transaction.name;
+                if is_whole && cx.session.request.inserting_call.is_some() {
+                    return Err(Msg::RollbackInInsertExec.into());
+                }
                 transactions::rollback(cx.session, cx.sink, &name)?;
                 close_at_end(cx);
                 Ok(())

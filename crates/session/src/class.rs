@@ -53,6 +53,9 @@ impl ErrorClass {
             | 446..=470
             | 529
             | 1011..=1013
+            | 1015
+            | 1046
+            | 1065
             | 2715
             | 4104
             | 4108..=4121
@@ -60,6 +63,9 @@ impl ErrorClass {
             | 5313
             | 8116..=8121
             | 8127
+            | 10738
+            | 10742..=10744
+            | 10753
             | 40517 => Self::Scope,
             // Values that do not convert.
             241 | 242 | 244 | 245 | 248 | 295 | 8114 | 8169 => Self::Batch,
@@ -67,6 +73,8 @@ impl ErrorClass {
             // A trigger that ended the transaction, or failed.
             3609 | 3616 | 3980 => Self::Batch,
             1205 | 3930 | 3960 | 3998 | 41301 | 41302 | 41305 | 41325 | 41839 => Self::Batch,
+            // A procedure of INSERT .. EXEC that ends its caller's transaction.
+            3915 | 3916 => Self::Batch,
             // Resource limits and nesting depth.
             217 | 701 | 8645 => Self::Batch,
             // A memory-optimized table that a transaction reads without SNAPSHOT.

@@ -19,8 +19,9 @@ pub struct RequestState {
     pub trigger_level: u32,
     /// EVENTDATA() in a DDL trigger.
     pub event_data: Option<Arc<str>>,
-    /// Whether an INSERT .. EXEC is running its call: a nested one is an error.
-    pub inserting_call: bool,
+    /// While an INSERT .. EXEC runs its call, `@@TRANCOUNT` at its start: a nested one is an error, and so
+    /// are ROLLBACK and a COMMIT that ends a transaction from outside the call.
+    pub inserting_call: Option<u32>,
     /// Options before the running procedure or dynamic SQL first changed one.
     pub saved_options: Option<Box<Options>>,
     /// Number of TRY blocks and atomic blocks around the running statement, in all procedures.
@@ -41,7 +42,7 @@ impl RequestState {
         self.nest_level = 0;
         self.try_depth = 0;
         self.handled_errors.clear();
-        self.inserting_call = false;
+        self.inserting_call = None;
         self.saved_options = None;
     }
 

@@ -96,6 +96,9 @@ impl<'p> Operator<'p> for Top<'p> {
             Some(expr) => count_of(expr, cx, Msg::TopNegative)?,
             None => u64::MAX,
         };
+        if count == 0 && limit.offset.is_some() {
+            return Err(Msg::FetchPositive.into());
+        }
         if count == 0 {
             return Ok(Flow::More);
         }

@@ -12,7 +12,7 @@ use super::update::percent_of;
 use super::{full_name, in_level, instead, row, view};
 use crate::Binder;
 use crate::expr::{bind_expr, compute_next_values, share_next_values};
-use crate::hint::check_table_hints;
+use crate::hint::check_target_hints;
 use crate::query::{Resolved, bind_query, check_readable, resolve_table, top_of};
 use crate::require::require_crossing;
 use catalog::TableDef;
@@ -21,6 +21,9 @@ use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{Node, OutputColumn, Query, TableSource, ValuesScan};
 use plan::statement::{Course, Insert, InsertSource, InsertValue, Purpose, ViewCheck, table_of};
 use plan::walk;
+
+/// The most rows of VALUES in an INSERT.
+const VALUES_ROWS_MAX: usize = 1_000;
 
 /// Binds an INSERT statement.
 pub fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Insert> {
@@ -33,6 +36,9 @@ pub fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Inse
         let mut bound = match &insert.source {
             ast::InsertSource::Values(rows) if rows.len() == 1 => {
                 values_row(binder, target, &columns, &rows[0], insert)?
+            }
+            ast::InsertSource::Values(rows) if rows.len() > VALUES_ROWS_MAX => {
+                return Err(Msg::TooManyRowValues.into());
             }
             ast::InsertSource::Values(rows) => values(binder, target, &columns, rows, insert)?,
             ast::InsertSource::Query(query) => {
@@ -141,7 +147,7 @@ fn resolve_columns(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Reso
         }
     };
     // Hints on the target of INSERT do not change the result; others are refused.
-    check_table_hints(&insert.target.hints)?;
+    check_target_hints(&insert.target.hints)?;
     let columns = named_columns(table_of(&target), &insert.columns)?;
     Ok(Resolution { target, columns, check: None })
 }
@@ -264,7 +270,7 @@ pub(crate) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<TableS
         }
         TargetKind::Name(name) => {
             // Hints on the target of INSERT do not change the result; others are refused.
-            check_table_hints(&target.hints)?;
+            check_target_hints(&target.hints)?;
             resolve_name(binder, name)
         }
         TargetKind::Function(call) => {
@@ -384,12 +390,22 @@ pub(crate) fn make(
     })
 }
 
-pub(crate) fn check_count(columns: usize, values: usize, insert: &ast::Insert) -> Result<()> {
+pub(crate) fn check_count(
+    table: &TableDef,
+    columns: usize,
+    values: usize,
+    insert: &ast::Insert,
+) -> Result<()> {
     if columns == values {
         return Ok(());
     }
     let from_values = matches!(insert.source, ast::InsertSource::Values(_));
+    // Without a list the identity column has no value: one value too many is taken for its.
+    let identity = table.columns.iter().any(|column| column.identity.is_some());
     Err(match (insert.columns.is_empty(), from_values, values < columns) {
+        (true, ..) if identity && values == columns + 1 => {
+            Msg::IdentityNeedsColumnList(&table.name)
+        }
         (true, _, _) => Msg::InsertColumnCount,
         (false, true, true) => Msg::InsertMoreColumns,
         (false, true, false) => Msg::InsertFewerColumns,
@@ -407,7 +423,7 @@ fn values_row(
     values: &[ast::Expr],
     insert: &ast::Insert,
 ) -> Result<Insert> {
-    check_count(columns.len(), values.len(), insert)?;
+    check_count(table_of(&target), columns.len(), values.len(), insert)?;
     let definition = Arc::clone(table_of(&target));
     let mut named = Vec::with_capacity(values.len());
     for (&ordinal, value) in columns.iter().zip(values) {
@@ -437,7 +453,7 @@ fn values(
     let definition = Arc::clone(table_of(&target));
     let mut bound = Vec::with_capacity(rows.len());
     for values in rows {
-        check_count(columns.len(), values.len(), insert)?;
+        check_count(&definition, columns.len(), values.len(), insert)?;
         let mut row_values = Vec::with_capacity(values.len());
         for (&ordinal, value) in columns.iter().zip(values) {
             let column = &definition.columns[ordinal];
@@ -479,7 +495,7 @@ fn from_query(
     query: Query,
     insert: &ast::Insert,
 ) -> Result<Insert> {
-    check_count(columns.len(), query.output.len(), insert)?;
+    check_count(table_of(&target), columns.len(), query.output.len(), insert)?;
     let definition = Arc::clone(table_of(&target));
     let value = |column: &OutputColumn| match column.traits.untyped {
         true => Expr::constant(Value::Null, DataType::Int),

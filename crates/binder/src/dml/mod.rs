@@ -30,7 +30,7 @@ pub use nested::{
 pub use rewrite::{
     Partitions, Rewrite, bind_move, bind_removal, bind_rewrite, bind_rows_of, bind_validation,
 };
-pub use row::{check_options, computed_at_read, default_value, new_row};
+pub use row::{check_options, computed_at_read, default_value, defined_default, new_row};
 pub use update::bind_update;
 
 use types::Result;

@@ -243,7 +243,7 @@ fn select(
     insert::check_history(binder, &definition)?;
     let ordinals = insert::named_columns(&definition, &outer.columns)?;
     refuse_identity(&definition, &ordinals)?;
-    insert::check_count(ordinals.len(), values.len(), outer)?;
+    insert::check_count(&definition, ordinals.len(), values.len(), outer)?;
     let named = insert::assign_named(binder, &definition, &ordinals, values)?;
     let mut bound = insert::make(binder, target, InsertSource::Default, registers, named)?;
     refuse_next_defaults(&bound)?;

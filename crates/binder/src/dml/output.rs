@@ -8,9 +8,9 @@ use types::value::ColumnType;
 use types::{Msg, Result};
 
 use super::insert;
-use crate::expr::{bind_expr, names_source};
+use crate::expr::{bind_expr, names_source, set_clause};
 use crate::query::traits_of;
-use crate::{Binder, Source, SourceColumn, ViewSource, new_shape};
+use crate::{Binder, Clause, Source, SourceColumn, ViewSource, new_shape};
 use catalog::TableDef;
 use catalog::security::{Guard, Securable};
 use plan::expr::{Expr, ExprKind, Register};
@@ -67,7 +67,9 @@ pub(crate) fn bind(
     let count = sources.len();
     // The pseudo tables make unqualified names ambiguous; columns of FROM can be named.
     binder.level.sources.extend(sources);
+    let clause = set_clause(binder, Clause::Changed);
     let bound = outputs.iter().map(|o| bind_one(binder, o)).collect();
+    set_clause(binder, clause);
     let rest = binder.level.sources.len() - count;
     binder.level.sources.truncate(rest);
     bound

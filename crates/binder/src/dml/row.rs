@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
+use tsql::ast;
 use types::value::ColumnType;
 use types::{DataType, Mode, Msg, Result, Value};
 
 use crate::expr::{assign, bind_condition, bind_expr};
-use crate::{Binder, Level, Source, SourceColumn};
+use crate::{Binder, Clause, Level, Source, SourceColumn};
 use catalog::table::TEMPDB;
 use catalog::{ColumnDef, TableDef};
 use plan::expr::{Expr, ExprKind, Register};
@@ -85,6 +86,18 @@ pub(crate) fn default_of(
     binder.rights = rights;
     binder.variables = variables;
     Ok(Some(stored(bound?, column)?))
+}
+
+/// Binds the value of a DEFAULT that is being defined.
+///
+/// # Errors
+/// 128 for a column, 175 for an aggregate; other errors of names.
+pub fn defined_default(binder: &mut Binder<'_>, value: &ast::Expr) -> Result<Expr> {
+    if let Some(sequential) = functions::logic::sequential_default(value) {
+        return Ok(sequential);
+    }
+    let level = Level { clause: Clause::Constant, ..Level::default() };
+    binder.within(level, |binder| bind_expr(binder, value))
 }
 
 /// Converts a value to a column's type as it is stored.

@@ -7,6 +7,7 @@ use tsql::ast::{self, ObjectName, TableRef, Target, TargetKind};
 use types::{Msg, Result};
 
 use super::nested::is_nested;
+use crate::hint::check_target_hints;
 use crate::query::{
     Resolved, SourceName, add_table_source, bind_from, bind_named_source, guard_target, scan_hints,
 };
@@ -47,6 +48,7 @@ pub(crate) fn bind_with_from(
     target: &Target,
     from: &[TableRef],
 ) -> Result<Bound> {
+    check_target_hints(&target.hints)?;
     let hints = scan_hints(&target.hints);
     if from.is_empty() {
         let node = add_target(binder, target, hints)?;

@@ -10,7 +10,7 @@ use super::trigger::{self, Event, Images};
 use super::{add_reads, full_name, in_level, instead, row, view};
 use crate::expr::{
     assign, bind_condition, bind_expr, bind_modify, check_not_null, compute_next_values,
-    find_variable, share_next_values,
+    find_variable, set_clause, share_next_values,
 };
 use crate::query::{compound, top_of};
 use crate::{Binder, Clause};
@@ -194,9 +194,11 @@ pub(crate) fn bind_set(
     let new = binder.new_registers(table.columns.len());
     let mut set = Setter { base, source, new, changed: Vec::new() };
     let mut assignments = Vec::with_capacity(items.len());
+    let clause = set_clause(binder, Clause::Set);
     for item in items {
         assignments.push(set.item(binder, item)?);
     }
+    set_clause(binder, clause);
     let mut changed = set.changed;
     let row_version = table.columns.iter().position(|c| c.ty.data_type == DataType::RowVersion);
     let row_version = row_version.and_then(|i| u16::try_from(i).ok());

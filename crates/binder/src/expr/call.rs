@@ -45,7 +45,7 @@ pub(crate) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
         _ => {}
     }
     if window::find(&name).is_some() {
-        return Err(Msg::WindowNeedsOrderBy(&name.to_ascii_lowercase()).into());
+        return Err(Msg::MustHaveOver(&name.to_ascii_lowercase()).into());
     }
     let function = binder.library.scalar(&name).filter(|_| {
         // Names that only stand behind a schema, or only in the binder.
@@ -79,6 +79,7 @@ fn bind_function(
     function: &'static Function,
     call: &ast::Call,
 ) -> Result<Expr> {
+    binder.level.asks_grouping |= matches!(function.name, "GROUPING" | "GROUPING_ID");
     let mut arguments = Vec::with_capacity(call.arguments.len() + 1);
     if let Some(special) = special_argument(function.name, call.special) {
         arguments.push(Expr::constant(Value::Int(special), DataType::Int));
@@ -337,9 +338,14 @@ fn bind_aggregate(
 /// Checks that aggregates are allowed in the current clause of the level that owns the aggregate.
 fn check_clause(clause: Clause) -> Result<()> {
     match clause {
-        Clause::Output | Clause::Having => Ok(()),
+        Clause::Output | Clause::Having | Clause::Window => Ok(()),
         Clause::GroupBy => Err(Msg::AggregateInGroupBy.into()),
         Clause::Plain => Err(Msg::AggregateInWhere.into()),
+        Clause::On => Err(Msg::AggregateInOn.into()),
+        Clause::Set => Err(Msg::AggregateInSet.into()),
+        Clause::Changed => Err(Msg::AggregateInOutput.into()),
+        Clause::Definition | Clause::Constant => Err(Msg::AggregateInComputed.into()),
+        Clause::Argument => Err(Msg::NestedAggregate.into()),
     }
 }
 
@@ -366,7 +372,7 @@ fn bind_aggregate_arguments(
     function: &'static AggregateFunction,
     call: &ast::Call,
 ) -> Result<(Vec<Expr>, Vec<SortKey>, ColumnType)> {
-    let outer = set_clause(binder, Clause::Plain);
+    let outer = set_clause(binder, Clause::Argument);
     let bound = (|| {
         let mut arguments = Vec::with_capacity(call.arguments.len());
         if let Some(special) = special_argument(function.name, call.special) {
@@ -397,7 +403,7 @@ fn bind_aggregate_arguments(
     )
 }
 
-fn set_clause(binder: &mut Binder<'_>, clause: Clause) -> Clause {
+pub(crate) fn set_clause(binder: &mut Binder<'_>, clause: Clause) -> Clause {
     std::mem::replace(&mut binder.level.clause, clause)
 }
 

@@ -28,7 +28,7 @@ use plan::depth;
 use plan::expr::{Expr, ExprKind};
 
 pub use call::bind_global;
-pub(crate) use call::{partition_number, share_collation};
+pub(crate) use call::{partition_number, set_clause, share_collation};
 pub use case::{common_type, is_null};
 pub(crate) use condition::predicate;
 pub use condition::{compare, is_not_null};

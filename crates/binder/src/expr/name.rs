@@ -6,7 +6,7 @@ use tsql::ast::{ColumnRef, ObjectName, Variable};
 use types::value::ColumnType;
 use types::{DataType, Error, Length, Msg, Result, Value};
 
-use crate::{Binder, Source};
+use crate::{Binder, Clause, Source};
 use catalog::TableDef;
 use catalog::name::Name;
 use plan::expr::{Expr, ExprKind, Slot};
@@ -63,6 +63,7 @@ pub(crate) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result
         }
     }
     let error = match &column.table {
+        _ if binder.level.clause == Clause::Constant => Msg::NameNotPermitted(name).into(),
         Some(table) => Msg::MultiPartNotBound(&format!("{table}.{name}")).into(),
         None => Msg::InvalidColumn(name).into(),
     };

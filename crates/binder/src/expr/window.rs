@@ -4,7 +4,7 @@ use tsql::ast;
 use types::value::ColumnType;
 use types::{DataType, Mode, Msg, Result};
 
-use crate::expr::call::bind_order;
+use crate::expr::call::{bind_order, set_clause};
 use crate::expr::{bind_expr, convert_to, not_supported};
 use crate::{Binder, Clause};
 use catalog::name::Name;
@@ -42,12 +42,31 @@ pub(crate) fn bind(
     let Some(function) = find(name) else {
         return Err(Msg::NotWindowFunction(&name.to_ascii_lowercase()).into());
     };
-    if binder.level.clause != Clause::Output {
-        return Err(Msg::WindowNotAllowed.into());
+    match binder.level.clause {
+        Clause::Output => {}
+        Clause::Argument | Clause::Window => return Err(Msg::WindowNested.into()),
+        _ => return Err(Msg::WindowNotAllowed.into()),
     }
     if call.distinct {
         return Err(Msg::DistinctOver.into());
     }
+    let outer = set_clause(binder, Clause::Window);
+    let bound = bind_parts(binder, name, function, call, over);
+    set_clause(binder, outer);
+    let bound = bound?;
+    let (register, ty) = (bound.register, bound.ty);
+    binder.level.windows.push(bound);
+    Ok(Expr::new(ExprKind::Column(register), ty))
+}
+
+/// Binds arguments and window of a function with OVER.
+fn bind_parts(
+    binder: &mut Binder<'_>,
+    name: &str,
+    function: WindowFunction,
+    call: &ast::Call,
+    over: &ast::Over,
+) -> Result<WindowCall> {
     let over = &resolve(binder, over, 0)?;
     let nulls = nulls_of(name, function, call)?;
     let mut arguments = Vec::with_capacity(call.arguments.len());
@@ -72,9 +91,7 @@ pub(crate) fn bind(
     check_order(name, function, &order, over)?;
     let frame = over.frame.as_ref().map(bind_frame).transpose()?;
     let register = binder.new_register();
-    let bound = WindowCall { function, arguments, partition, order, frame, nulls, register, ty };
-    binder.level.windows.push(bound);
-    Ok(Expr::new(ExprKind::Column(register), ty))
+    Ok(WindowCall { function, arguments, partition, order, frame, nulls, register, ty })
 }
 
 /// Completes a window with the parts of the named window that it refers to.

@@ -15,10 +15,10 @@ use super::order::require_no_order;
 use super::{bind_query, bulk, check_option, cte, function, pivot, sample, temporal};
 use crate::context::{check_local, require_entry};
 use crate::dml::is_nested;
-use crate::expr::{bind_condition, bind_expr, common_type, convert_to};
+use crate::expr::{bind_condition, bind_expr, common_type, convert_to, set_clause};
 use crate::hint::check_table_hints;
 use crate::require::Guarded;
-use crate::{Binder, Source, SourceColumn, ViewSource};
+use crate::{Binder, Clause, Source, SourceColumn, ViewSource};
 use catalog::name::Name;
 use catalog::security::Owner;
 use catalog::{ModuleDef, Object, TableDef};
@@ -135,7 +135,10 @@ fn bind_join(
         AstJoin::Inner | AstJoin::Left | AstJoin::Right | AstJoin::Full | AstJoin::Cross => lateral,
     };
     let right = bind_table_ref(binder, &join.right, applied)?;
-    let on = join.on.as_ref().map(|c| bind_condition(binder, c)).transpose()?;
+    let clause = set_clause(binder, Clause::On);
+    let on = join.on.as_ref().map(|c| bind_condition(binder, c)).transpose();
+    set_clause(binder, clause);
+    let on = on?;
     let (kind, left, right) = match join.kind {
         AstJoin::Inner | AstJoin::Cross | AstJoin::CrossApply => (JoinKind::Inner, left, right),
         AstJoin::Left | AstJoin::OuterApply => (JoinKind::Left, left, right),
@@ -459,30 +462,8 @@ pub(crate) fn add_source(
     columns: Vec<SourceColumn>,
     table: Option<Arc<TableDef>>,
 ) -> Result<()> {
-    let source = Source {
-        alias: name.alias.into(),
-        schema: name.schema.map(SmolStr::new),
-        columns,
-        table,
-        ..Source::default()
-    };
-    let clash = binder.level.sources.iter().find(|s| {
-        let schemas = match (&s.schema, &source.schema) {
-            (Some(a), Some(b)) => Name::same(a, b),
-            (None, None) => true,
-            _ => false,
-        };
-        schemas && Name::same(&s.alias, &source.alias)
-    });
-    if clash.is_some() {
-        return Err(if source.schema.is_some() {
-            Msg::SameExposedNames(&source.alias, &source.alias).into()
-        } else {
-            Msg::CorrelationTwice(&source.alias).into()
-        });
-    }
-    binder.level.sources.push(source);
-    Ok(())
+    let (alias, schema) = (name.alias.into(), name.schema.map(SmolStr::new));
+    binder.level.add(Source { alias, schema, columns, table, ..Source::default() })
 }
 
 pub(crate) fn bind_system_view(

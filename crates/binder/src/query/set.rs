@@ -7,6 +7,7 @@ use types::value::ColumnType;
 use types::{Mode, Msg, Result};
 
 use super::from::{column_register, to_columns};
+use super::spec::Count;
 use super::{bind_body, spec};
 use crate::dml::refuse_nested_in_set;
 use crate::expr::{common_type, convert_to};
@@ -217,8 +218,9 @@ pub(crate) fn order_output(
     }
     let mut root = spec::sorted(root, keys, None);
     if let Some(offset) = offset {
-        let skip = spec::row_count(binder, &offset.offset)?;
-        let count = offset.fetch.as_ref().map(|f| spec::row_count(binder, f)).transpose()?;
+        let skip = spec::row_count(binder, &offset.offset, Count::Offset)?;
+        let fetch = offset.fetch.as_ref();
+        let count = fetch.map(|f| spec::row_count(binder, f, Count::Fetch)).transpose()?;
         root = Node::Limit(Box::new(Limit {
             input: root,
             offset: Some(skip),

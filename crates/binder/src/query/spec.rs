@@ -1,9 +1,11 @@
 //! Binds one SELECT, clause by clause in logical order.
 
+use std::collections::HashSet;
+
 use smol_str::SmolStr;
 use tsql::ast::{self, Literal, QuerySpec, SelectItem, SelectItemKind};
 use types::value::ColumnType;
-use types::{DataType, Mode, Msg, Result, Value};
+use types::{DataType, Error, Mode, Msg, Result, Value};
 
 use super::group::{self, Grouping};
 use crate::expr::{
@@ -303,6 +305,7 @@ fn bind_order(
         true => SameIndex::of(items.iter().map(|item| &item.column.expr)),
         false => SameIndex::default(),
     };
+    let mut named = HashSet::new();
     for (position, key) in (1_i64..).zip(order_by) {
         let expr = match output_of(binder, &key.expr, items, position)? {
             Some(place) => {
@@ -330,6 +333,13 @@ fn bind_order(
             }
         };
         check_sortable(&expr)?;
+        if let ast::ExprKind::Column(column) = &key.expr.kind
+            && let ExprKind::Column(register) = expr.kind
+            && order_by.len() > 1
+            && !named.insert((register, Name::folded(&column.column)))
+        {
+            return Err(Msg::OrderByDuplicate.into());
+        }
         order.keys.push(SortKey { expr, descending: key.descending });
     }
     Ok(order)
@@ -379,6 +389,9 @@ fn apply_grouping(
     having: &mut Option<Expr>,
     order: &mut Order,
 ) -> Result<Node> {
+    if grouping.is_none() && binder.level.asks_grouping {
+        return Err(Msg::GroupingWithoutGroupBy.into());
+    }
     let aggregates = std::mem::take(&mut binder.level.aggregates);
     if grouping.is_none() && aggregates.is_empty() && having.is_none() {
         return Ok(input);
@@ -446,8 +459,9 @@ fn apply_order(
     };
     let offset = match offset {
         Some(offset) => {
-            let skip = row_count(binder, &offset.offset)?;
-            Some((skip, offset.fetch.as_ref().map(|f| row_count(binder, f)).transpose()?))
+            let fetch = offset.fetch.as_ref();
+            let skip = row_count(binder, &offset.offset, Count::Offset)?;
+            Some((skip, fetch.map(|f| row_count(binder, f, Count::Fetch)).transpose()?))
         }
         None => None,
     };
@@ -505,25 +519,60 @@ pub fn top_of(binder: &mut Binder<'_>, top: &ast::Top) -> Result<Top> {
         let ty = ColumnType { data_type: DataType::Float, ..expr.ty };
         convert_to(expr, &ty, Mode::Implicit)?
     } else {
-        row_count(binder, &top.count)?
+        row_count(binder, &top.count, Count::Top)?
     };
     Ok(Top { count, percent: top.percent, ties: top.with_ties })
 }
 
+/// Which number of rows is bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Count {
+    /// The number of TOP, which may be 0.
+    Top,
+    /// The number of OFFSET, which may be 0.
+    Offset,
+    /// The number of FETCH, which is positive.
+    Fetch,
+}
+
 /// Binds a row count of TOP, OFFSET or FETCH.
-pub(super) fn row_count(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
-    let expr = binder.without_sources(|binder| bind_expr(binder, expr))?;
+///
+/// # Errors
+/// 4115 for a column of FROM; 1060 and 10743 for a value that is no whole number; 127, 10742 and 10744 for
+/// a constant that is too small.
+pub(super) fn row_count(binder: &mut Binder<'_>, expr: &ast::Expr, of: Count) -> Result<Expr> {
+    let expr = match binder.without_sources(|binder| bind_expr(binder, expr)) {
+        Err(error) if error.number == 207 => return Err(column_of_from(binder, expr, error)),
+        bound => bound?,
+    };
     // A constant past the range of int is a decimal without digits behind the point.
     let is_whole = matches!(expr.ty.data_type, DataType::Decimal { scale: 0, .. });
     let is_big = is_whole && expr.as_constant().is_some();
     if !expr.ty.data_type.is_integer() && !is_big && !expr.is_null_literal() {
-        return Err(Msg::TopMustBeInteger.into());
+        return Err(match of {
+            Count::Offset => Msg::OffsetMustBeInteger.into(),
+            Count::Top | Count::Fetch => Msg::TopMustBeInteger.into(),
+        });
     }
-    if let Some(Value::Int(n)) = expr.as_constant()
-        && *n < 0
-    {
-        return Err(Msg::TopNegative.into());
+    if let Some(Value::Int(n)) = expr.as_constant() {
+        match of {
+            Count::Top | Count::Fetch if *n < 0 => return Err(Msg::TopNegative.into()),
+            Count::Offset if *n < 0 => return Err(Msg::OffsetNegative.into()),
+            Count::Fetch if *n == 0 => return Err(Msg::FetchPositive.into()),
+            _ => {}
+        }
     }
     let ty = ColumnType { data_type: DataType::BigInt, ..expr.ty };
     convert_to(expr, &ty, Mode::Implicit)
+}
+
+/// Returns error 4115 if `expr` names a column of FROM, else `unfound`.
+fn column_of_from(binder: &mut Binder<'_>, expr: &ast::Expr, unfound: Error) -> Error {
+    let Ok(bound) = bind_expr(binder, expr) else { return unfound };
+    let read = walk::reads(&bound);
+    let mut columns = binder.level.sources.iter().flat_map(|source| &source.columns);
+    match columns.find(|column| read.contains(column.register)) {
+        Some(column) => Msg::ColumnInTop(&column.name).into(),
+        None => unfound,
+    }
 }

@@ -1,7 +1,7 @@
 //! The columns of a new table in order, and which column options the other options and the type of
 //! a column permit.
 
-use tsql::ast::{self, ColumnKind, ColumnOption, ConstraintKind, Literal, TableElement};
+use tsql::ast::{self, ColumnKind, ColumnOption, ConstraintKind, KeyKind, Literal, TableElement};
 use types::value::ColumnType;
 use types::{DataType, Error, Length, Msg, Result};
 
@@ -99,6 +99,23 @@ pub(super) fn check_listed(columns: &[ast::IndexColumn], table: &str) -> Result<
     if columns.is_empty() { Err(Msg::ConstraintNoColumns(table).into()) } else { Ok(()) }
 }
 
+/// Checks that a column may have a DEFAULT.
+///
+/// # Errors
+/// 1752 for a computed column, 1754 for one with IDENTITY, 1755 for `rowversion`.
+pub(super) fn check_defaulted(column: &ColumnDef, table: &str) -> Result<()> {
+    if column.computed.is_some() {
+        return Err(Msg::InvalidForDefault(&column.name, table).into());
+    }
+    if column.identity.is_some() {
+        return Err(Msg::DefaultOnIdentity(table, &column.name).into());
+    }
+    if column.ty.data_type == DataType::RowVersion {
+        return Err(Msg::DefaultOnTimestamp(table, &column.name).into());
+    }
+    Ok(())
+}
+
 /// Checks that no option of a column excludes another.
 ///
 /// # Errors
@@ -120,10 +137,40 @@ pub(super) fn check_options(
         ("ROWGUIDCOL", count(|option| *option == ColumnOption::RowGuidCol)),
         ("DEFAULT", count(is_default)),
     ];
-    match counts.into_iter().find(|(_, count)| *count > 1) {
-        Some((kind, _)) => Err(Msg::MultipleConstraints(kind, &column.name, table).into()),
-        None => Ok(()),
+    if let Some((kind, _)) = counts.into_iter().find(|(_, count)| *count > 1) {
+        return Err(Msg::MultipleConstraints(kind, &column.name, table).into());
     }
+    check_together(column, options, table)
+}
+
+/// Checks options that exclude each other.
+///
+/// # Errors
+/// 8147 for IDENTITY of a column that is NULL, 1754 and 1755 for a DEFAULT of IDENTITY and `rowversion`, 8151
+/// for two keys.
+fn check_together(column: &ColumnDef, options: &[ColumnOption], table: &str) -> Result<()> {
+    let has_key = |wanted: KeyKind| {
+        options.iter().any(|option| match option {
+            ColumnOption::Constraint(constraint) => {
+                matches!(&constraint.kind, ConstraintKind::Key { kind, .. } if *kind == wanted)
+            }
+            _ => false,
+        })
+    };
+    let is_identity = options.iter().any(|option| matches!(option, ColumnOption::Identity(_)));
+    if is_identity && options.contains(&ColumnOption::Null) {
+        return Err(Msg::IdentityNullable(&column.name, table).into());
+    }
+    if options.iter().any(is_default) {
+        if is_identity {
+            return Err(Msg::DefaultOnIdentity(table, &column.name).into());
+        }
+        check_defaulted(column, table)?;
+    }
+    if has_key(KeyKind::Primary) && has_key(KeyKind::Unique) {
+        return Err(Msg::PrimaryKeyAndUnique(&column.name, table).into());
+    }
+    Ok(())
 }
 
 fn is_default(option: &ColumnOption) -> bool {

@@ -3,6 +3,7 @@
 mod column;
 pub mod column_index;
 pub mod columnstore;
+mod expression;
 mod filter;
 mod foreign_key;
 pub mod index_option;
@@ -29,8 +30,8 @@ use ::binder::types::DefaultLength;
 use ::catalog::name::Name;
 use ::catalog::security::Rights;
 use ::catalog::{
-    CatalogCell, CheckDef, ColumnDef, ColumnIndexDef, ColumnstoreDef, DefaultDef, ForeignKeyDef,
-    Generated, IndexConstraint, IndexDef, IndexFilter, IndexKind, PartitionedOn, Period, RowShape,
+    CatalogCell, CheckDef, ColumnDef, ColumnIndexDef, ColumnstoreDef, ForeignKeyDef, Generated,
+    IndexConstraint, IndexDef, IndexFilter, IndexKind, PartitionedOn, Period, RowShape,
     ShownOptions, TableDef, Versioning, create_rows, layout_of,
 };
 use filter::Filtered;
@@ -238,6 +239,9 @@ impl<'a, 'b> Shaper<'a, 'b> {
             not_for_replication: false,
         };
         self.column_options(&mut defined, &column.options)?;
+        if defined.identity.is_some() && self.columns.iter().any(|c| c.identity.is_some()) {
+            return Err(Msg::MultipleIdentity(self.place.name).into());
+        }
         self.columns.push(defined);
         Ok(())
     }
@@ -245,8 +249,13 @@ impl<'a, 'b> Shaper<'a, 'b> {
     /// Returns the type of a computed column: that of its expression over the columns before it.
     fn computed_type(&self, expr: &ast::Expr) -> Result<ColumnType> {
         let mut binder = self.binder.child();
-        let bind = |binder: &mut Binder<'_>| ::binder::expr::bind_expr(binder, expr);
-        Ok(over_columns(&mut binder, self.place.name, &self.columns, bind)?.ty)
+        let bind = |binder: &mut Binder<'_>| {
+            binder.level.clause = ::binder::Clause::Definition;
+            ::binder::expr::bind_expr(binder, expr)
+        };
+        let bound = over_columns(&mut binder, self.place.name, &self.columns, bind)?;
+        self.check_computed(&bound)?;
+        Ok(bound.ty)
     }
 
     fn column_options(&mut self, column: &mut ColumnDef, options: &[ColumnOption]) -> Result<()> {
@@ -272,7 +281,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
                         not_null = true;
                     }
                     if let ConstraintKind::Default { value, .. } = &constraint.kind {
-                        column.default = Some(self.default(constraint, value, &column.name));
+                        column.default = Some(self.default(constraint, value, &column.name)?);
                     }
                 }
                 ColumnOption::Index(_) => {}
@@ -320,27 +329,6 @@ impl<'a, 'b> Shaper<'a, 'b> {
             said.is_some_and(|said| said == "ON")
         };
         options.ansi_null_default || (!options.ansi_null_default_off && of_database())
-    }
-
-    fn default(&self, constraint: &ast::Constraint, value: &ast::Expr, column: &str) -> DefaultDef {
-        let id = self.cell.next_object_id();
-        let (name, system_named) = self.constraint_name(constraint, "DF", column, id);
-        DefaultDef { id, name, text: self.text_of_value(value), system_named }
-    }
-
-    /// Gives an existing column a default: `ADD DEFAULT value FOR column`.
-    fn default_for(
-        &mut self,
-        constraint: &ast::Constraint,
-        value: &ast::Expr,
-        column: &ast::Ident,
-    ) -> Result<()> {
-        let ordinal = usize::from(self.ordinal(column)?);
-        if self.columns[ordinal].default.is_some() {
-            return Err(Msg::DefaultExists.into());
-        }
-        self.columns[ordinal].default = Some(self.default(constraint, value, column));
-        Ok(())
     }
 
     /// Returns the constraint's declared name, or a generated one such as `PK__table__30CEB18A`.
@@ -403,6 +391,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 Ok(())
             }
             ConstraintKind::Check { condition, not_for_replication } => {
+                self.check_condition(condition, own.map(|[own]| own))?;
                 let id = self.cell.next_object_id();
                 let column = own.map_or("", |own| own[0].as_str());
                 let (name, system_named) = self.constraint_name(constraint, "CK", column, id);
@@ -459,7 +448,10 @@ impl<'a, 'b> Shaper<'a, 'b> {
         if primary {
             let mut known = self.indexes.iter().chain(&self.disabled);
             if known.any(|i| i.constraint == Some(IndexConstraint::PrimaryKey)) {
-                return Err(Msg::MultiplePrimaryKeys(self.place.name).into());
+                return Err(match self.adopted {
+                    0 => Msg::MultiplePrimaryKeys(self.place.name).into(),
+                    _ => Msg::PrimaryKeyExists(self.place.name).into(),
+                });
             }
             for (ordinal, _) in &keys {
                 if self.said_null.contains(ordinal) {

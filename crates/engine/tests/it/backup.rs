@@ -9,7 +9,7 @@ use ::durable::{Folder, Settings};
 use engine::instance::Instance;
 use engine::session::Session;
 
-use crate::client::{errors, instance, login, run, sets};
+use crate::client::{batch, errors, instance, login, run, sets};
 
 /// A folder that is removed when the test ends.
 #[derive(Debug)]
@@ -193,6 +193,10 @@ fn what_cannot_be_done_changes_nothing() {
         ("BACKUP DATABASE d TO DISK = '/no/such/folder/x'".to_owned(), vec![3201, 3013]),
         (format!("RESTORE DATABASE n FROM DISK = '{other}'"), vec![3201, 3013]),
         (format!("RESTORE DATABASE e FROM DISK = '{file}'"), vec![3154, 3013]),
+        (format!("{backup} WITH INIT, NOINIT"), vec![3031]),
+        (format!("{backup} WITH INIT, NO_COMPRESSION, COMPRESSION"), vec![3031]),
+        (format!("RESTORE DATABASE n FROM DISK = '{file}' WITH RECOVERY, NORECOVERY"), vec![3031]),
+        (format!("RESTORE DATABASE n FROM DISK = '{file}' WITH FILE = 2"), vec![4038, 3013]),
         (format!("BEGIN TRAN; {backup} WITH INIT"), vec![3021, 3013]),
         (
             format!(
@@ -237,6 +241,32 @@ fn what_cannot_be_done_changes_nothing() {
         ),
         [3013]
     );
+}
+
+/// The pages of 3014 are those of the data: COMPRESSION does not change them, nor does RESTORE.
+#[test]
+fn processed_pages_do_not_depend_on_compression() {
+    let data = Data::new("pages");
+    let file = data.file("d.bak");
+    let instance = instance();
+    let mut session = login(&instance);
+    run(&mut session, "CREATE DATABASE d; CREATE TABLE d.dbo.t (a int, b char(2000))");
+    run(&mut session, "INSERT d.dbo.t SELECT value, 'x' FROM GENERATE_SERIES(1, 200)");
+    let mut pages = |text: String| {
+        let said = batch(&mut session, &text).messages;
+        let said = said.iter().find(|message| message.number == 3014).expect("a last message");
+        let count = said.message.split(" pages").next().and_then(|text| text.rsplit(' ').next());
+        count.and_then(|count| count.parse::<u32>().ok()).expect("a number of pages")
+    };
+    let plain = pages(format!("BACKUP DATABASE d TO DISK = '{file}' WITH INIT, NO_COMPRESSION"));
+    assert!(plain > 40, "200 rows of 2,000 bytes: {plain}");
+    for text in [
+        format!("BACKUP DATABASE d TO DISK = '{file}' WITH INIT, COMPRESSION"),
+        format!("RESTORE DATABASE copy FROM DISK = '{file}'"),
+    ] {
+        // The facts at the beginning differ by some bytes.
+        assert!(pages(text.clone()).abs_diff(plain) <= 1, "{text}");
+    }
 }
 
 /// A backup does not replace a file of the database, whatever its options.

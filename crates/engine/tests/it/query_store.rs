@@ -152,7 +152,7 @@ fn waits_are_recorded_by_category() {
             run(&mut other, "USE d");
             run(&mut other, "UPDATE t SET n = 99 WHERE id = 1");
         });
-        let blocked = "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE request_status = 'WAIT'";
+        let blocked = "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE blocking_session_id <> 0";
         // If it never waited, the row of the wait would be missing below.
         for _ in 0..100_000 {
             if number(&mut session, blocked) > 0.0 {

@@ -515,6 +515,9 @@ fn run_limit<'p>(
         Some(expr) => count_of(expr, cx, Msg::TopNegative)?,
         None => u64::MAX,
     };
+    if count == 0 && limit.offset.is_some() {
+        return Err(Msg::FetchPositive.into());
+    }
     if count == 0 {
         return Ok(Flow::More);
     }

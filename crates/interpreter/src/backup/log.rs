@@ -53,6 +53,7 @@ pub(super) fn run(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> R
     let (bytes, end) = writer.finish(end).map_err(|error| failed(path, &error))?;
     facts.extend(&end);
     facts::add_file(&mut facts, bytes, path);
+    let plain = facts.number("plain_bytes");
     let fork = known.get("fork").to_owned();
     let tables = still_there(&found, &known, &own);
     let next = |_: &Database, known: &mut BackupFacts| {
@@ -67,7 +68,7 @@ pub(super) fn run(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> R
     durable.retire_log();
     Progress::new(wishes.stats).tell(1, 1, cx)?;
     let micros = sos::clock::utc_100ns().saturating_sub(began) / 10;
-    tell_end("BACKUP LOG", bytes, micros, cx)
+    tell_end("BACKUP LOG", plain, micros, cx)
 }
 
 /// Checks that the database has a recovery model with backups of the log.

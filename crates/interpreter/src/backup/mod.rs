@@ -66,6 +66,8 @@ struct Wishes {
     no_recovery: bool,
     /// STOPAT, in units of 100 ns since 0001-01-01.
     stop_at: Option<u64>,
+    /// FILE: which backup of the file; it has one.
+    file: Option<i64>,
     /// STATS: a message after each step of this many percent.
     stats: Option<i64>,
     name: Option<String>,
@@ -115,6 +117,10 @@ impl Runner<'_> {
             true => None,
             false => Some(self.backup_path(&restore.disks, cx)?),
         };
+        if let (Some(file @ 2..), Some(path)) = (wishes.file, &path) {
+            let text = format!("Cannot find file ID {file} on device '{path}'.");
+            return Err(abnormal(what, Error::custom(4038, 16, 1, text), cx));
+        }
         let name = match &restore.database {
             Some(name) => Some(self.backup_database_name(name, cx)?),
             None => None,
@@ -206,6 +212,7 @@ impl Runner<'_> {
         options: &[BackupOption],
         cx: &mut Cx<'_>,
     ) -> std::result::Result<Wishes, Stop> {
+        check_conflicts(options)?;
         let mut wishes = Wishes::default();
         let is_backup = statement == "BACKUP";
         for option @ BackupOption { name, value, .. } in options {
@@ -230,8 +237,7 @@ impl Runner<'_> {
                 ("NORECOVERY", false) => wishes.no_recovery = true,
                 ("RECOVERY", false) => wishes.no_recovery = false,
                 ("STOPAT", false) => wishes.stop_at = Some(self.backup_moment(option, cx)?),
-                // A file has one backup.
-                ("FILE", false) if number == Some(1) => {}
+                ("FILE", false) if number.is_some_and(|n| n > 0) => wishes.file = number,
                 ("STATS", _) if value.is_none() => wishes.stats = Some(10),
                 ("STATS", _) if number.is_some_and(|n| (1..=100).contains(&n)) => {
                     wishes.stats = number;
@@ -245,6 +251,34 @@ impl Runner<'_> {
         }
         Ok(wishes)
     }
+}
+
+/// Checks that no option contradicts an earlier one.
+///
+/// # Errors
+/// 3031 names both.
+fn check_conflicts(options: &[BackupOption]) -> Result<()> {
+    const CONFLICTS: [[&str; 2]; 6] = [
+        ["INIT", "NOINIT"],
+        ["FORMAT", "NOFORMAT"],
+        ["SKIP", "NOSKIP"],
+        ["COMPRESSION", "NO_COMPRESSION"],
+        ["RECOVERY", "NORECOVERY"],
+        ["FORMAT", "NOINIT"],
+    ];
+    for (at, later) in options.iter().enumerate() {
+        for earlier in &options[..at] {
+            let pair = [&*earlier.name, &*later.name];
+            if CONFLICTS.iter().any(|[a, b]| pair == [*a, *b] || pair == [*b, *a]) {
+                let text = format!(
+                    "Option '{}' conflicts with option(s) '{}'. Remove the conflicting option and reissue the statement.",
+                    pair[1], pair[0],
+                );
+                return Err(Error::custom(3031, 16, 2, text));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Ends a statement: its error, and then 3013, which alone is seen by a CATCH block.
@@ -405,8 +439,9 @@ fn say(message: Error, cx: &mut Cx<'_>) -> Result<()> {
     fault::sent_message(cx, &message.at_line(line))
 }
 
-/// Sends how much the statement has read or written.
-fn tell_end(what: &str, bytes: u64, micros: u64, cx: &mut Cx<'_>) -> Result<()> {
+/// Sends how much the statement has read or written: bytes before compression.
+fn tell_end(what: &str, bytes: i64, micros: u64, cx: &mut Cx<'_>) -> Result<()> {
+    let bytes = u64::try_from(bytes).unwrap_or(0);
     let pages = bytes.div_ceil(8_192);
     let millis = micros / 1_000;
     let rate = bytes.saturating_mul(1_000_000).checked_div(micros.max(1)).unwrap_or(0);

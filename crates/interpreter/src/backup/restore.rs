@@ -113,8 +113,7 @@ pub(super) fn database(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>)
     end(name, before, Restoring { files, until_100ns: wishes.stop_at }, wishes, cx)?;
     facts::remember_restore(name, &facts, wishes, cx)?;
     let micros = sos::clock::utc_100ns().saturating_sub(began) / 10;
-    let bytes = u64::try_from(facts.number("bytes")).unwrap_or(0);
-    tell_end("RESTORE DATABASE", bytes, micros, cx)
+    tell_end("RESTORE DATABASE", facts.number("plain_bytes"), micros, cx)
 }
 
 /// Runs RESTORE LOG from a file.
@@ -126,10 +125,9 @@ pub(super) fn log(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> R
         let text = "The file is not a backup of the log. Use RESTORE DATABASE.";
         return Err(Error::custom(3135, 16, 1, text));
     }
-    let bytes = u64::try_from(facts.number("bytes")).unwrap_or(0);
     roll((name, path), before, &facts, wishes, cx)?;
     let micros = sos::clock::utc_100ns().saturating_sub(began) / 10;
-    tell_end("RESTORE LOG", bytes, micros, cx)
+    tell_end("RESTORE LOG", facts.number("plain_bytes"), micros, cx)
 }
 
 /// Runs RESTORE DATABASE WITH RECOVERY without a file.

@@ -67,11 +67,12 @@ pub(super) fn run(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> R
     transaction.rollback();
     facts.extend(&end);
     facts::add_file(&mut facts, bytes, path);
+    let plain = facts.number("plain_bytes");
     facts::remember_backup(found.id, facts, |database, known| chain.begin(database, known), cx)?;
     drop(held);
     Progress::new(wishes.stats).tell(1, 1, cx)?;
     let micros = sos::clock::utc_100ns().saturating_sub(began) / 10;
-    tell_end("BACKUP DATABASE", bytes, micros, cx)
+    tell_end("BACKUP DATABASE", plain, micros, cx)
 }
 
 /// Checks that a differential backup has a base.

@@ -1,6 +1,6 @@
 //! Parses control of flow: blocks, IF, WHILE, TRY, THROW, RAISERROR, WAITFOR; and DECLARE.
 
-use types::Result;
+use types::{Msg, Result};
 
 use super::Parser;
 use crate::ast::{
@@ -34,7 +34,17 @@ impl Parser<'_> {
             Kw::Raiserror => self.raise_error(),
             Kw::Print => {
                 self.advance();
-                Ok(StatementKind::Print(Box::new(self.expr()?)))
+                let first = self.position;
+                let text = self.expr()?;
+                let is_query = |at: &usize| {
+                    self.tokens[*at].kind == TokenKind::LeftParen
+                        && self.tokens[at + 1].keyword == Kw::Select
+                };
+                if let Some(query) = (first..self.position).find(is_query) {
+                    let start = self.tokens[query].start;
+                    return Err(self.error_at(Msg::SubqueryNotAllowed, start));
+                }
+                Ok(StatementKind::Print(Box::new(text)))
             }
             _ => match self.unsupported()? {
                 Some(unsupported) => Ok(unsupported),

@@ -76,6 +76,14 @@ impl Parser<'_> {
         Ok(StatementKind::CreateSequence(Box::new(CreateSequence { mode, name, options })))
     }
 
+    /// Parses MINVALUE's or MAXVALUE's number.
+    fn sequence_bound(&mut self) -> Result<Expr> {
+        if self.kind() == TokenKind::Word {
+            return Err(self.unexpected());
+        }
+        self.expr()
+    }
+
     fn sequence_option(&mut self) -> Result<Option<SequenceOption>> {
         let option = match (self.keyword(), self.keyword_at(1)) {
             (Kw::As, _) => {
@@ -97,11 +105,11 @@ impl Parser<'_> {
             }
             (Kw::Minvalue, _) => {
                 self.advance();
-                SequenceOption::Min(Some(self.expr()?))
+                SequenceOption::Min(Some(self.sequence_bound()?))
             }
             (Kw::Maxvalue, _) => {
                 self.advance();
-                SequenceOption::Max(Some(self.expr()?))
+                SequenceOption::Max(Some(self.sequence_bound()?))
             }
             (Kw::Cache, _) => {
                 self.advance();

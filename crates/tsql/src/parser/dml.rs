@@ -92,7 +92,12 @@ impl Parser<'_> {
     /// Parses OUTPUT clauses: one with INTO, one without, or both.
     pub(super) fn output(&mut self) -> Result<Vec<Output>> {
         let mut clauses = Vec::new();
-        while clauses.len() < 2 && self.at(Kw::Output) {
+        while self.at(Kw::Output) {
+            // Only the first one may have INTO; a second one needs a first one that has.
+            let follows = |first: &Output| first.into.is_some();
+            if clauses.len() > 1 || !clauses.iter().all(follows) {
+                return Err(self.unexpected());
+            }
             let start = self.start();
             self.advance();
             let items = self.comma_list(Self::select_item)?;

@@ -440,6 +440,9 @@ impl Parser<'_> {
         self.expect(Kw::Pivot)?;
         let (aggregate, column, values) = self.parens(|parser| {
             let aggregate = parser.plain_call()?;
+            if aggregate.arguments.is_empty() {
+                return Err(parser.unexpected_at(parser.position - 1));
+            }
             parser.expect(Kw::For)?;
             let column = parser.column_ref()?;
             parser.expect(Kw::In)?;

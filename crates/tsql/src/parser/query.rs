@@ -1,6 +1,6 @@
 //! Parses query expressions: set operations, ORDER BY, OFFSET, FOR, WITH and OPTION around SELECT.
 
-use types::Result;
+use types::{Msg, Result};
 
 use super::Parser;
 use crate::ast::{
@@ -107,6 +107,10 @@ impl Parser<'_> {
         let first = operand(self)?;
         let mut rest = Vec::new();
         while let Some(op) = op(self) {
+            if self.at(Kw::All) {
+                let operator = if op == SetOp::Except { "EXCEPT" } else { "INTERSECT" };
+                return Err(self.error_at(Msg::SetAllNotSupported(operator), self.start()));
+            }
             rest.push((op, operand(self)?));
         }
         if rest.is_empty() {

@@ -115,6 +115,9 @@ impl Parser<'_> {
         }
         self.advance();
         self.expect_kind(TokenKind::Equal)?;
+        if self.kind() == TokenKind::Word {
+            return Err(self.unexpected());
+        }
         let password = self.primary()?;
         let (mut hashed, mut must_change, mut unlock) = (false, false, false);
         let mut old_password = None;
