@@ -10,6 +10,7 @@ use smol_str::SmolStr;
 use tsql::ast;
 use types::value::ColumnType;
 
+use crate::names::{Found, NamePlaces};
 use catalog::security::Guard;
 use catalog::{ModuleDef, TableDef};
 use plan::expr::{Expr, ExprKind, Register};
@@ -91,9 +92,22 @@ pub struct Source {
     pub view: Option<ViewSource>,
     /// Column permissions, if they differ between its columns.
     pub guard: Option<Arc<Guard>>,
+    /// Places of the columns by name.
+    pub places: NamePlaces,
 }
 
 impl Source {
+    /// Finds a column by its name.
+    pub(crate) fn find(&mut self, name: &str) -> Found {
+        self.places.find(self.columns.iter().map(|column| column.name.as_str()), name)
+    }
+
+    /// Finds its identity column.
+    pub(crate) fn identity(&self) -> Found {
+        let identities = self.columns.iter().enumerate().filter(|(_, c)| c.traits.identity);
+        identities.fold(Found::None, |found, (place, _)| found.and(place))
+    }
+
     /// Checks that all of its columns may be read.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ fn with_table(case: Case) -> Case {
 }
 
 /// A table `c` with `n` columns.
-fn wide_table(n: usize) -> String {
+pub(super) fn wide_table(n: usize) -> String {
     format!("CREATE TABLE c (id int PRIMARY KEY, {})", list(n, ", ", |at| format!("c{at} int")))
 }
 
@@ -232,13 +232,15 @@ fn columns() -> Vec<Case> {
                 "SELECT 1 FROM t a {}",
                 list(n, " ", |at| format!("JOIN t x{at} ON x{at}.id = a.id"))
             )
-        })),
+        }))
+        .at_most(2.5, "more than 300 are refused"),
         with_table(Case::new("outer joins", 4, |n| {
             format!(
                 "SELECT 1 FROM t a {}",
                 list(n, " ", |at| format!("LEFT JOIN t x{at} ON x{at}.id = a.v"))
             )
-        })),
+        }))
+        .at_most(2.5, "more than 300 are refused"),
         with_table(Case::new("EXISTS, many", 10, |n| {
             format!(
                 "SELECT 1 FROM t WHERE {}",
