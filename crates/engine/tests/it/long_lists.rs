@@ -1,5 +1,5 @@
-//! Lists of names and long strings, short and long: long ones are hashed or searched in windows, and
-//! give the same results and errors as short ones.
+//! Lists of names, strings and catalogs, short and long: long ones are hashed, indexed or searched in
+//! windows, and give the same results and errors as short ones.
 
 use crate::client::{batch, instance, login};
 
@@ -236,4 +236,47 @@ fn checksums_over_frames_are_those_of_their_rows() {
     let row = answer_of(&mut session, sql).unwrap();
     assert_eq!((&*row[0], &*row[2]), ("300", "0"));
     assert_ne!(row[1], "300", "some frames have no value");
+}
+
+/// Objects whose id or name does not lead back to them.
+const LOST: &str = "SELECT COUNT(*) FROM sys.objects WHERE schema_id IN (1, SCHEMA_ID('s')) AND (\
+    ISNULL(OBJECT_ID(QUOTENAME(SCHEMA_NAME(schema_id)) + '.' + QUOTENAME(name)), 0) <> object_id OR \
+    ISNULL(OBJECT_NAME(object_id), '') <> name OR OBJECT_ID('s.none_' + name) IS NOT NULL)";
+
+#[test]
+fn objects_are_found_by_id_and_name_while_they_change() {
+    let instance = instance();
+    let mut session = login(&instance);
+    let mut run = |sql: &str| answer_of(&mut session, sql);
+    run("CREATE DATABASE d; USE d").unwrap();
+    run("CREATE SCHEMA s").unwrap();
+    for at in 0..20 {
+        run(&format!(
+            "CREATE TABLE t{at} (id int CONSTRAINT pk{at} PRIMARY KEY, v int CONSTRAINT df{at} DEFAULT 1 \
+             CONSTRAINT ck{at} CHECK (v > 0))"
+        ))
+        .unwrap();
+    }
+    run("CREATE VIEW v AS SELECT id FROM t0").unwrap();
+    let none = Ok(vec!["0".to_owned()]);
+    assert_eq!(run(LOST), none);
+    // The same names in another schema, and others in the place of those that are dropped.
+    run("BEGIN TRAN").unwrap();
+    for definition in [
+        "CREATE TABLE s.t1 (id int CONSTRAINT pk1 PRIMARY KEY)",
+        "DROP TABLE t2; CREATE TABLE t2 (id int, w int CONSTRAINT ck2 CHECK (w > 0))",
+        "ALTER TABLE t3 DROP CONSTRAINT ck3; ALTER TABLE t4 ADD CONSTRAINT ck3 CHECK (v > 3)",
+        "EXEC sp_rename 't5', 'u5'; ALTER SCHEMA s TRANSFER t6",
+        "CREATE SYNONYM s.y FOR t0; CREATE SEQUENCE s.q; CREATE TYPE s.ty AS TABLE (a int)",
+    ] {
+        run(definition).unwrap();
+        assert_eq!(run(LOST), none, "{definition}");
+        assert_eq!(run(LOST), none, "{definition}, again");
+    }
+    let gone = "SELECT OBJECT_ID('t5'), OBJECT_ID('t6'), OBJECT_ID('dbo.nothing'), OBJECT_NAME(7)";
+    assert_eq!(run(gone), Ok(vec!["NULL".to_owned(); 4]));
+    run("ROLLBACK").unwrap();
+    assert_eq!(run(LOST), none);
+    assert_eq!(run("SELECT OBJECT_ID('s.t1'), OBJECT_ID('u5')"), Ok(vec!["NULL".to_owned(); 2]));
+    assert_eq!(run("SELECT OBJECT_NAME(OBJECT_ID('sys.objects'))"), Ok(vec!["objects".to_owned()]));
 }

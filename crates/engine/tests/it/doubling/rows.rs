@@ -117,6 +117,23 @@ fn windows() -> Vec<Case> {
 
 fn queries() -> Vec<Case> {
     vec![
+        over(
+            "STRING_AGG WITHIN GROUP, in groups",
+            1_000,
+            "SELECT MAX(LEN(x)) FROM (SELECT STRING_AGG(CAST(v AS varchar(max)), ',') \
+             WITHIN GROUP (ORDER BY v, id) AS x FROM t GROUP BY g) q",
+        ),
+        over(
+            "JSON_ARRAYAGG in groups",
+            1_000,
+            "SELECT MAX(LEN(x)) FROM (SELECT JSON_ARRAYAGG(v) AS x FROM t GROUP BY g) q",
+        ),
+        Case::new("join of two GENERATE_SERIES", 2_000, |n| {
+            format!(
+                "SELECT COUNT(*) FROM GENERATE_SERIES(1, {n}) a \
+                 JOIN GENERATE_SERIES(1, {n}) b ON b.value = a.value"
+            )
+        }),
         over("COUNT(DISTINCT)", 2_000, "SELECT COUNT(DISTINCT id), SUM(DISTINCT v) FROM t"),
         over(
             "COUNT(DISTINCT) in groups",

@@ -183,6 +183,51 @@ fn columns() -> Vec<Case> {
                 list(n, ", ", |at| format!("v + {at} AS a{at}"))
             )
         })),
+        with_table(Case::new("many columns of a CTE", 250, |n| {
+            let names = list(n, ", ", |at| format!("a{at}"));
+            let values = list(n, ", ", |at| format!("v + {at}"));
+            format!("WITH x ({names}) AS (SELECT {values} FROM t) SELECT {names} FROM x")
+        })),
+        Case::new("many columns of VALUES", 250, |n| {
+            let names = list(n, ", ", |at| format!("a{at}"));
+            let values = list(n, ", ", |at| at.to_string());
+            format!("SELECT {names} FROM (VALUES ({values})) x ({names})")
+        }),
+        with_table(Case::new("aggregates of many columns of a derived table", 250, |n| {
+            let values = list(n, ", ", |at| format!("v + {at} AS a{at}"));
+            let sums = list(n, ", ", |at| format!("SUM(a{at})"));
+            format!("SELECT {sums} FROM (SELECT {values} FROM t) x")
+        })),
+        with_table(Case::new("ORDER BY many names", 250, |n| {
+            let values = list(n, ", ", |at| format!("v + {at} AS a{at}"));
+            let names = list(n, ", ", |at| format!("a{at}"));
+            format!("SELECT {values} FROM t ORDER BY {names}")
+        })),
+        with_table(Case::new("ORDER BY many names of a UNION", 250, |n| {
+            let values = list(n, ", ", |at| format!("v + {at} AS a{at}"));
+            let names = list(n, ", ", |at| format!("a{at}"));
+            format!("SELECT {values} FROM t UNION ALL SELECT {values} FROM t ORDER BY {names}")
+        })),
+        with_table(Case::new("MERGE with a source of many columns", 250, |n| {
+            let values = list(n, ", ", |at| format!("v + {at} AS a{at}"));
+            let sum = list(n, " + ", |at| format!("a{at}"));
+            format!(
+                "MERGE t USING (SELECT id, {values} FROM t) s ON s.id = t.id \
+                 WHEN MATCHED THEN UPDATE SET v = {sum};"
+            )
+        })),
+        with_table(Case::new("chain of APPLY", 4, |n| {
+            let chain =
+                list(n, " ", |at| format!("CROSS APPLY (SELECT x{at}.y + 1 AS y) x{}", at + 1));
+            format!(
+                "SELECT COUNT(*) FROM t CROSS APPLY (SELECT t.v AS y) x0 {chain} WHERE x{n}.y > 0"
+            )
+        }))
+        .at_most(2.5, "more than 300 are refused"),
+        Case::new("GRANT on many columns", 60, |n| {
+            format!("GRANT SELECT ON c ({}) TO u", list(n, ", ", |at| format!("c{at}")))
+        })
+        .after(|n| vec![wide_table(n), "CREATE USER u WITHOUT LOGIN".to_owned()]),
         Case::new("CREATE TABLE with many columns", 60, wide_table),
         Case::new("SELECT * of many columns", 60, |_| "SELECT * FROM c".to_owned())
             .after(|n| vec![wide_table(n)]),
