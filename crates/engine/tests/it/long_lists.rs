@@ -11,7 +11,7 @@ fn list(n: usize, piece: impl Fn(usize) -> String) -> String {
 }
 
 /// Runs a batch; returns the values of its last row, or the number of its first error.
-fn answer_of(session: &mut engine::Session, sql: &str) -> Result<Vec<String>, i32> {
+fn answer_of(session: &mut engine::session::Session, sql: &str) -> Result<Vec<String>, i32> {
     let answer = batch(session, sql);
     match answer.errors.first() {
         Some(error) => Err(error.number),

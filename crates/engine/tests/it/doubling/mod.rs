@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 use sos::sys::cpu_times;
 
 use crate::client::{instance, login};
-use engine::Session;
+use engine::session::Session;
 use engine::sink::FirstError;
 
 /// A size that takes this long is the last one.
