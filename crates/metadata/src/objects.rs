@@ -464,10 +464,13 @@ pub fn find_object(
     let schema_of_own = schema.unwrap_or("dbo");
     let in_schema =
         |row: &ObjectRow| Name::same(&row.name, name) && Name::same(&row.schema, schema_of_own);
-    let named = database.object(schema_of_own, name).into_iter();
-    let owners = named.chain(database.tables_with_constraint(name));
+    // Constraints and objects share a name space.
+    let owners = match database.object(schema_of_own, name) {
+        Some(object) => vec![object],
+        None => database.tables_with_constraint(name),
+    };
     let mut own: Vec<ObjectRow> =
-        owners.flat_map(|object| rows_of(object, database)).filter(in_schema).collect();
+        owners.into_iter().flat_map(|object| rows_of(object, database)).filter(in_schema).collect();
     own.extend(others(session, database).filter(in_schema));
     own.into_iter().min_by_key(|row| row.id).or_else(|| {
         let in_schema = |row: &ObjectRow| match schema {
