@@ -38,9 +38,8 @@ use std::sync::Arc;
 pub use context::BinderContext;
 pub use level::{Clause, Level, OrderedValue, Source, SourceColumn, ViewSource};
 pub use names::{Found, NamePlaces};
-pub use scope::CteScope;
+pub use scope::{Cte, CteScope};
 
-use ::types::value::ColumnType;
 use ::types::{Msg, Result};
 
 use catalog::options::Meaning;
@@ -248,17 +247,4 @@ impl Binder<'_> {
             }
         }
     }
-}
-
-/// A common table expression in scope.
-#[derive(Clone)]
-pub struct Cte {
-    /// Name of the expression.
-    pub name: String,
-    /// Its column list, if it has one.
-    pub columns: Vec<String>,
-    /// Syntax tree of its query.
-    pub query: Arc<tsql::ast::QueryExpression>,
-    /// In its own definition: id and columns of the work table.
-    pub recursive: Option<(u32, Vec<(String, ColumnType)>)>,
 }

@@ -15,7 +15,7 @@ const SEARCHED_MAX: usize = 24;
 /// The names of a list so far: finds those that are there already.
 #[derive(Default)]
 pub(crate) struct NameSet<'n> {
-    /// The first ones.
+    /// The first names, which are searched one by one.
     names: Vec<&'n str>,
     /// The folded names, once there are many.
     hashed: Option<HashSet<String>>,
@@ -81,17 +81,17 @@ impl NameLists {
 /// How often a name is in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// It is not there.
+    /// No column of the list has the name.
     None,
-    /// Once, at this place.
+    /// One column has it, at this place.
     One(usize),
-    /// More than once.
+    /// More than one column has it.
     Several,
 }
 
 /// Where the names of a list of columns are. Hashed at the first search, if the list is long.
 #[derive(Debug, Default)]
-pub struct NamePlaces(Option<Box<HashMap<String, Found>>>);
+pub struct NamePlaces(Option<HashMap<String, Found>>);
 
 impl NamePlaces {
     /// Finds a name in the list whose names these are. The list must not change between searches.
@@ -101,7 +101,7 @@ impl NamePlaces {
         wanted: &str,
     ) -> Found {
         if names.len() > SEARCHED_MAX {
-            let hashed = self.0.get_or_insert_with(|| Box::new(places(names)));
+            let hashed = self.0.get_or_insert_with(|| places(names));
             return hashed.get(&Name::folded(wanted)).copied().unwrap_or(Found::None);
         }
         let first = wanted.as_bytes().first().map_or(0, u8::to_ascii_lowercase);

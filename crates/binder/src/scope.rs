@@ -15,7 +15,20 @@ use std::sync::Arc;
 
 use catalog::name::Name;
 
-use crate::Cte;
+use types::value::ColumnType;
+
+/// A common table expression in scope.
+#[derive(Clone)]
+pub struct Cte {
+    /// Name of the expression.
+    pub name: String,
+    /// Its column list, if it has one.
+    pub columns: Vec<String>,
+    /// Syntax tree of its query.
+    pub query: Arc<tsql::ast::QueryExpression>,
+    /// In its own definition: id and columns of the work table.
+    pub recursive: Option<(u32, Vec<(String, ColumnType)>)>,
+}
 
 /// Common table expressions in scope, innermost last.
 #[derive(Default)]
@@ -38,7 +51,7 @@ impl CteScope {
         self.all.is_empty()
     }
 
-    /// Adds an expression.
+    /// Adds an expression, the innermost from now on.
     pub(crate) fn push(&mut self, cte: Cte) {
         self.places.entry(Name::folded(&cte.name)).or_default().push(self.all.len());
         self.all.push(Arc::new(cte));

@@ -30,7 +30,7 @@ pub struct Held {
     pub identity_insert: Option<i32>,
     /// `CONTEXT_INFO()`, up to 128 bytes.
     pub context_info: Bytes,
-    /// `SESSION_CONTEXT()`.
+    /// The keys and values that `SESSION_CONTEXT()` reads.
     pub session_context: SessionContext,
 }
 

@@ -13,7 +13,7 @@ const BYTES_MAX: usize = 1 << 20;
 /// Bytes counted for a value that is not a string.
 const SCALAR_BYTES: usize = 8;
 
-/// Keys and values of a session.
+/// The keys and values that a session has set.
 #[derive(Default)]
 pub struct SessionContext {
     /// By key in lower case.
@@ -27,10 +27,10 @@ struct Entry {
     is_read_only: bool,
 }
 
-/// Why a value was not set.
+/// The reason why a value was not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The key was set as read-only.
+    /// The key was set as read-only before.
     ReadOnly,
     /// All keys and values together would have more than 1 MB.
     Full,

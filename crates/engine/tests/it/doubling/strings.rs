@@ -124,7 +124,8 @@ fn changes() -> Vec<Case> {
         Case::new("UPPER, LOWER, REVERSE", 40_000, |n| {
             wide(n, "aÄ") + "SELECT LEN(UPPER(@s) + LOWER(@s) + REVERSE(@s))"
         }),
-        Case::new("STUFF", 100_000, |n| wide(n, "ab") + "SELECT LEN(STUFF(@s, 2, 3, N'x'))"),
+        Case::new("STUFF", 100_000, |n| wide(n, "ab") + "SELECT LEN(STUFF(@s, 2, 3, N'x'))")
+            .at_most(1.9, "results of megabytes are made in memory that is new"),
         Case::new("STRING_ESCAPE", 40_000, |n| {
             wide(n, "\"\\") + "SELECT LEN(STRING_ESCAPE(@s, 'json'))"
         }),
