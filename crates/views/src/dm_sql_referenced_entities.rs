@@ -56,7 +56,7 @@ fn read(scope: &Scope<'_>) -> Rows {
         _ => None,
     };
     let found = id.map(|id| dependencies_of(&database, id)).unwrap_or_default();
-    rows(COLUMNS, found.into_iter())
+    rows(COLUMNS, found)
 }
 
 /// Finds a trigger ON DATABASE by its name.
