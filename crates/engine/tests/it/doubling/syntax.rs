@@ -357,7 +357,8 @@ fn statements() -> Vec<Case> {
         .after(|n| {
             let parameters = list(n, ", ", |at| format!("@p{at} int = 0"));
             vec![format!("CREATE PROCEDURE p {parameters} AS SELECT @p0")]
-        }),
+        })
+        .at_most(2.1, "2,100 parameters, whose names are compared one by one"),
         Case::many("many batches", 200, |n| (0..n).map(|at| format!("SELECT {at}")).collect()),
         Case::many("many batches of different shape", 100, |n| {
             (0..n).map(|at| format!("SELECT 1 AS a{at}")).collect()
