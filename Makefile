@@ -171,7 +171,7 @@ census:
 growth:
 	CLEARWAY_GROWTH=300,1000,5000,20000 cargo test --release --locked --test it growth -- --nocapture
 
-# All cases, or those whose names have $(CASE).
+# All cases, or those whose names have $(CASE) or one of its parts between `|`.
 doubling:
 	DOUBLING="$(CASE)" cargo test --locked -p engine --test it -- --ignored --nocapture cost_grows
 

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::expr::XmlScope;
-use crate::{Binder, Level};
+use crate::{Binder, CteScope, Level};
 use catalog::name::Name;
 use catalog::options::{Meaning, Options};
 use catalog::security::{Owner, Rights};
@@ -120,7 +120,7 @@ impl<'a> Binder<'a> {
             size: 0,
             unfolded: 0,
             height: 0,
-            ctes: Vec::new(),
+            ctes: CteScope::default(),
             xml: XmlScope::default(),
             recursion_max: None,
             store: of.store,

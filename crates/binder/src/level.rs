@@ -11,6 +11,7 @@ use tsql::ast;
 use types::Msg;
 use types::value::ColumnType;
 
+use crate::names::{Found, NamePlaces};
 use catalog::name::Name;
 use catalog::security::Guard;
 use catalog::{ModuleDef, TableDef};
@@ -128,6 +129,8 @@ pub struct Source {
     pub view: Option<ViewSource>,
     /// Column permissions, if they differ between its columns.
     pub guard: Option<Arc<Guard>>,
+    /// Places of the columns by name.
+    pub places: NamePlaces,
 }
 
 impl Source {
@@ -139,6 +142,17 @@ impl Source {
         let Some(guard) = &self.guard else { return Ok(()) };
         let mut columns = self.columns.iter().enumerate().filter(|(_, c)| c.register == register);
         columns.try_for_each(|(place, column)| guard.check_read(place, &column.name))
+    }
+
+    /// Finds a column by its name.
+    pub(crate) fn find(&mut self, name: &str) -> Found {
+        self.places.find(self.columns.iter().map(|column| column.name.as_str()), name)
+    }
+
+    /// Finds its identity column.
+    pub(crate) fn identity(&self) -> Found {
+        let identities = self.columns.iter().enumerate().filter(|(_, c)| c.traits.identity);
+        identities.fold(Found::None, |found, (place, _)| found.and(place))
     }
 
     /// Checks that all of its columns may be read.

@@ -18,10 +18,12 @@ pub mod external;
 pub mod fragment;
 pub mod hint;
 mod level;
+mod names;
 pub mod parameter;
 pub mod program;
 pub mod query;
 pub mod require;
+mod scope;
 pub mod simple;
 mod statement;
 pub mod types;
@@ -35,8 +37,9 @@ use std::sync::Arc;
 
 pub use context::BinderContext;
 pub use level::{Clause, Level, OrderedValue, Source, SourceColumn, ViewSource};
+pub use names::{Found, NamePlaces};
+pub use scope::{Cte, CteScope};
 
-use ::types::value::ColumnType;
 use ::types::{Msg, Result};
 
 use catalog::options::Meaning;
@@ -103,8 +106,8 @@ pub struct Binder<'a> {
     unfolded: u32,
     /// Stack for the deepest part bound so far in the current part, in bytes: see [`plan::depth`].
     pub height: usize,
-    /// Common table expressions in scope, innermost last.
-    pub ctes: Vec<Cte>,
+    /// Common table expressions in scope.
+    pub ctes: CteScope,
     /// Names that the methods of `xml` can refer to.
     pub xml: expr::XmlScope,
     /// OPTION (MAXRECURSION n) of the statement.
@@ -246,17 +249,4 @@ impl Binder<'_> {
             }
         }
     }
-}
-
-/// A common table expression in scope.
-#[derive(Clone)]
-pub struct Cte {
-    /// Name of the expression.
-    pub name: String,
-    /// Its column list, if it has one.
-    pub columns: Vec<String>,
-    /// Syntax tree of its query.
-    pub query: Arc<tsql::ast::QueryExpression>,
-    /// In its own definition: id and columns of the work table.
-    pub recursive: Option<(u32, Vec<(String, ColumnType)>)>,
 }

@@ -7,6 +7,7 @@ use sos::memory::{MemoryClerk, with_clerk};
 use types::{Collation, Value};
 
 use super::name::Name;
+use super::object_index::ObjectIndex;
 use super::{
     Catalog, DBO, Database, DatabaseFile, DatabaseOptions, EventSessionDef, Login, Principal,
     PrincipalKind, Schema, Settings, TraceFlags, UserMessages,
@@ -80,7 +81,8 @@ impl Catalog {
 
     /// Returns the lowest free database id.
     pub fn next_database_id(&self) -> i16 {
-        (5..i16::MAX).find(|&id| self.database_by_id(id).is_none()).unwrap_or(i16::MAX)
+        let taken: BTreeSet<i16> = self.databases.values().map(|database| database.id).collect();
+        (5..i16::MAX).find(|id| !taken.contains(id)).unwrap_or(i16::MAX)
     }
 }
 
@@ -107,6 +109,7 @@ impl Database {
             partition_schemes: BTreeMap::new(),
             owners: BTreeMap::new(),
             withheld: BTreeSet::new(),
+            index: ObjectIndex::default(),
         }
     }
 

@@ -32,6 +32,7 @@ mod lookup;
 mod merge;
 mod message;
 pub mod name;
+mod object_index;
 pub mod options;
 mod owner;
 pub mod partition;
@@ -64,6 +65,7 @@ pub use filter::{ColumnTest, IndexFilter, Test};
 pub use identity::{IdentityCounter, IdentitySpec};
 pub use message::{MessageKey, UserMessage, UserMessages};
 use name::Name;
+pub use object_index::ObjectIndex;
 pub use owner::Owned;
 pub use partition::{PartitionFunction, PartitionScheme, PartitionedOn, Partitioner};
 pub use password_policy::{PasswordPolicy, Weakness, weakness};
@@ -144,6 +146,8 @@ pub struct Database {
     pub owners: BTreeMap<i32, i32>,
     /// Ids of modules whose text is hidden. Only the copy made for a login has any.
     pub withheld: BTreeSet<i32>,
+    /// Where objects are by id.
+    pub index: ObjectIndex,
 }
 
 /// Options of a database, as ALTER DATABASE sets them.

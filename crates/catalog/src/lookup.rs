@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::name::{Name, Parts};
+use super::object_index::ObjectIndex;
 use super::{
     Catalog, DBO, Database, IndexDef, ModuleDef, Object, Principal, PrincipalKind, ProcedureDef,
     Schema, TableDef, UserType,
@@ -28,7 +29,9 @@ impl Catalog {
     /// Returns a database to be changed; a shared one is copied. `None` if there is none of that
     /// name.
     pub fn database_mut(&mut self, name: &str) -> Option<&mut Database> {
-        self.databases.get_mut(&Name::new(name)).map(Arc::make_mut)
+        let database = Arc::make_mut(self.databases.get_mut(&Name::new(name))?);
+        database.index = ObjectIndex::default();
+        Some(database)
     }
 
     /// Finds an object by database, schema and name.
@@ -80,15 +83,15 @@ impl Database {
 
     /// Finds an object by id.
     pub fn object_by_id(&self, id: i32) -> Option<&Object> {
-        self.objects.values().find(|o| o.id() == id)
+        self.object_with(id).filter(|object| object.id() == id)
     }
 
     /// Finds a table by id.
     pub fn table_by_id(&self, id: i32) -> Option<&Arc<TableDef>> {
-        self.objects.values().find_map(|o| match o {
+        match self.object_with(id)? {
             Object::Table(table) if table.id == id => Some(table),
             _ => None,
-        })
+        }
     }
 
     /// Finds an alias type or table type by schema and name.

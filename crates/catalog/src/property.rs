@@ -106,8 +106,7 @@ impl Database {
                 .table_by_id(of.major_id)
                 .is_some_and(|table| table.all_indexes().any(|i| i.id == of.minor_id)),
             PropertyClass::ObjectOrColumn | PropertyClass::Parameter => {
-                self.object_by_id(of.major_id).is_some()
-                    || self.tables().any(|t| t.constraint_ids().any(|id| id == of.major_id))
+                self.object_with(of.major_id).is_some()
             }
         }
     }

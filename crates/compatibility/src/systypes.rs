@@ -6,7 +6,7 @@ use metadata::column::{
     BIT, Column, INT, SMALLINT, SYSNAME, TINYINT, bit, col, int, opt, rows, shape, small, text,
     text_or_null, unknown, vc,
 };
-use metadata::objects::{character_length, datetime_precision, numeric_facts};
+use metadata::type_facts::{character_length, datetime_precision, numeric_facts};
 use metadata::types::{TypeRow, type_rows};
 use metadata::{Rows, Scope, SystemView};
 

@@ -86,6 +86,8 @@ impl Attributes {
             owners: _,
             // Only the copy made for a login has any.
             withheld: _,
+            // Made of the objects.
+            index: _,
         } = database;
         Self { id: *id, name: name.clone(), collation: *collation, created: created.clone() }
     }

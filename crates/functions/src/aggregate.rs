@@ -476,18 +476,23 @@ fn bind_checksum(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 }
 
 struct Checksum {
-    sum: Option<i32>,
+    sum: i32,
+    /// Rows that are not NULL.
+    rows: u64,
     nulls: bool,
 }
 
 fn start_checksum(_: &ColumnType, _: &[ColumnType]) -> Box<dyn Accumulator> {
-    Box::new(Checksum { sum: None, nulls: false })
+    Box::new(Checksum { sum: 0, rows: 0, nulls: false })
 }
 
 impl Accumulator for Checksum {
     fn add(&mut self, arguments: &[Value]) -> Result<()> {
         match arguments.first() {
-            Some(Value::Int(n)) => self.sum = Some(self.sum.unwrap_or(0) ^ n),
+            Some(Value::Int(n)) => {
+                self.sum ^= n;
+                self.rows += 1;
+            }
             _ => self.nulls = true,
         }
         Ok(())
@@ -496,6 +501,17 @@ impl Accumulator for Checksum {
         self.nulls
     }
     fn finish(&mut self) -> Result<Value> {
-        Ok(self.sum.map_or(Value::Null, Value::Int))
+        Ok(if self.rows == 0 { Value::Null } else { Value::Int(self.sum) })
+    }
+    fn slide(&mut self) -> bool {
+        true
+    }
+    fn remove_first(&mut self, arguments: &[Value]) -> Result<()> {
+        if let Some(Value::Int(n)) = arguments.first() {
+            // XOR is its own inverse.
+            self.sum ^= n;
+            self.rows -= 1;
+        }
+        Ok(())
     }
 }

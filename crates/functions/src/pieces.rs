@@ -44,7 +44,9 @@ fn is_long(value: &Value) -> bool {
 /// Returns the place in bytes of a character, as [`Width::offset`] does; any place before it once the
 /// statement is cancelled.
 pub(crate) fn offset(width: Width, bytes: &[u8], count: usize) -> usize {
-    if bytes.len() <= PIECE_BYTES || matches!(width, Width::Fixed(_)) {
+    // Few characters take less time than counting those of a piece.
+    let is_short = bytes.len() <= PIECE_BYTES || count <= PIECE_BYTES / 4;
+    if is_short || matches!(width, Width::Fixed(_)) {
         return width.offset(bytes, count);
     }
     let (mut place, mut left) = (0, count);

@@ -284,8 +284,66 @@ fn bind_charindex(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 /// Finds `needle` at or after character `from`.
 fn find(haystack: &Value, needle: &Value, from: i64, collation: Collation) -> Result<Option<i64>> {
     let Ok(from) = usize::try_from(from) else { return Ok(None) };
-    let found = Search::new(haystack, needle, collation)?.finder(from).next();
+    let width = Width::of(haystack, collation);
+    let needed = pieces::count(width, raw(needle));
+    let found = if raw(haystack).len() <= WINDOW_CHARACTERS || needed == 0 {
+        Search::new(haystack, needle, collation)?.finder(from).next()
+    } else {
+        find_in_windows(haystack, (needle, needed), from, collation)?
+    };
     Ok(found.and_then(|at| i64::try_from(at).ok()))
+}
+
+/// Characters of the first window in which a long string is searched.
+const WINDOW_CHARACTERS: usize = 256;
+
+/// Characters of the largest window.
+const WINDOW_CHARACTERS_MAX: usize = 1 << 20;
+
+/// Finds a needle and its number of characters in windows of the haystack, each twice as long as the
+/// one before. To prepare the whole haystack would take as long for the first of its matches as for
+/// the last: a loop over the separators of a list would take the square of its length.
+fn find_in_windows(
+    haystack: &Value,
+    (needle, needed): (&Value, usize),
+    mut from: usize,
+    collation: Collation,
+) -> Result<Option<usize>> {
+    let width = Width::of(haystack, collation);
+    let bytes = raw(haystack);
+    let mut place = pieces::offset(width, bytes, from);
+    let mut window = WINDOW_CHARACTERS.max(2 * needed);
+    loop {
+        let start = before_pair(haystack, place);
+        let skipped = usize::from(start < place);
+        let end = match start + pieces::offset(width, &bytes[start..], window + skipped) {
+            end if end < bytes.len() => before_pair(haystack, end),
+            end => end,
+        };
+        let part = haystack.with_bytes(pieces::copied(&bytes[start..end]));
+        if let Some(at) = Search::new(&part, needle, collation)?.finder(skipped).next() {
+            return Ok(Some(from + at - skipped));
+        }
+        if end == bytes.len() {
+            return Ok(None);
+        }
+        // The last characters of the window may begin a match.
+        let seen = pieces::count(width, &bytes[place..end]) + 1 - needed;
+        place += pieces::offset(width, &bytes[place..], seen);
+        from += seen;
+        window = (2 * window).min(WINDOW_CHARACTERS_MAX.max(2 * needed));
+    }
+}
+
+/// Returns a place in a string, or the one before it if it is within a pair of surrogates.
+fn before_pair(value: &Value, place: usize) -> usize {
+    let is_within = match value {
+        Value::NVarChar(units) if place >= 2 => {
+            units.get(place + 1).is_some_and(|high| (0xDC..=0xDF).contains(high))
+        }
+        _ => false,
+    };
+    if is_within { place - 2 } else { place }
 }
 
 /// Two strings in a form in which equality is equality in the collation.
@@ -460,7 +518,12 @@ fn bounded(like: &Value, bytes: Vec<u8>, ty: &ColumnType) -> Result<Value> {
     if ty.data_type.bytes_max().is_some_and(|most| bytes.len() > usize::from(most)) {
         return Err(Error::from(Msg::StringTruncated));
     }
-    Ok(like.with_bytes(bytes.into()))
+    Ok(like.with_bytes(taken(bytes)))
+}
+
+/// Returns bytes as a value's. Other requests run while long ones are copied.
+fn taken(bytes: Vec<u8>) -> Bytes {
+    if bytes.len() < long::LONG_BYTES { bytes.into() } else { long::join(&[&bytes]) }
 }
 
 fn eval_reverse(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
@@ -475,7 +538,7 @@ fn eval_reverse(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
         place.copy_from_slice(character);
         rest = before;
     }
-    Ok(values[0].with_bytes(reversed.into()))
+    Ok(values[0].with_bytes(taken(reversed)))
 }
 
 fn bind_replicate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
@@ -502,8 +565,10 @@ fn eval_replicate(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Res
     if whole_times < times && call.ty.data_type.is_large() && !piece.is_empty() {
         return Err(Error::from(Msg::OutOfMemory));
     }
-    // Twice, because the result is copied once.
-    long::ask(piece.len().saturating_mul(2 * whole_times))?;
+    if call.ty.data_type.is_large() {
+        long::ask(piece.len().saturating_mul(whole_times))?;
+        return Ok(values[0].with_bytes(long::repeat(piece, whole_times)));
+    }
     let mut out = piece.repeat(whole_times);
     if whole_times < times && !piece.is_empty() {
         out.extend_from_slice(&piece[..(most - out.len()).min(piece.len())]);
@@ -536,10 +601,10 @@ fn eval_stuff(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<
     if start < 1 || start > all || length < 0 {
         return Ok(Value::Null);
     }
-    let mut out = raw(&slice(&values[0], width, 0, start - 1)).to_vec();
-    out.extend_from_slice(raw(&values[3]));
-    out.extend_from_slice(raw(&slice(&values[0], width, length.saturating_add(start - 1), all)));
-    bounded(&values[0], out, call.ty)
+    let bytes = raw(&values[0]);
+    let at = |n: i64| pieces::offset(width, bytes, usize::try_from(n).unwrap_or(usize::MAX));
+    let (from, to) = (at(start - 1), at(length.saturating_add(start - 1)));
+    joined(&values[0], &[&bytes[..from], raw(&values[3]), &bytes[to..]], call.ty)
 }
 
 fn bind_ascii(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
@@ -669,7 +734,7 @@ fn text_units(argument: &Expr) -> u16 {
 /// NULL counts as an empty string.
 fn eval_concat(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let parts: Vec<&[u8]> = values.iter().map(raw).collect();
-    joined(&parts, call.ty)
+    joined(&empty(call.ty), &parts, call.ty)
 }
 
 /// The first argument separates the others; NULLs are skipped.
@@ -681,19 +746,19 @@ fn eval_concat_ws(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Res
         }
         parts.push(raw(value));
     }
-    joined(&parts, call.ty)
+    joined(&empty(call.ty), &parts, call.ty)
 }
 
-/// Returns the parts as one string.
-fn joined(parts: &[&[u8]], ty: &ColumnType) -> Result<Value> {
+/// Returns the parts as one value like another.
+fn joined(like: &Value, parts: &[&[u8]], ty: &ColumnType) -> Result<Value> {
     let bytes: usize = parts.iter().map(|part| part.len()).sum();
     if bytes < long::LONG_BYTES {
-        return bounded(&empty(ty), parts.concat(), ty);
+        return bounded(like, parts.concat(), ty);
     }
     if ty.data_type.bytes_max().is_some_and(|most| bytes > usize::from(most)) {
         return Err(Error::from(Msg::StringTruncated));
     }
-    Ok(empty(ty).with_bytes(long::join(parts)))
+    Ok(like.with_bytes(long::join(parts)))
 }
 
 fn empty(ty: &ColumnType) -> Value {

@@ -36,6 +36,7 @@ pub mod statistics;
 pub mod system_objects;
 pub mod tasks;
 pub mod triggers;
+pub mod type_facts;
 pub mod types;
 pub mod view;
 

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use tsql::ast::{self, StatementKind};
 use types::value::ColumnType;
-use types::{DataType, Length, Value};
+use types::{DataType, Value};
 
-use crate::system_objects::{msdb_views, schema_of, system_objects, system_row};
+use crate::system_objects::{
+    msdb_views, schema_of, system_objects, system_objects_that, system_row,
+};
 use crate::view::Scope;
 use ::catalog::name::Name;
 use ::catalog::{
@@ -108,12 +110,49 @@ pub fn objects(session: &SessionState, database: &Database) -> Vec<ObjectRow> {
             rows.push(row);
         }
     }
-    for (id, view) in msdb_views(session, database) {
-        let code = if view.name().ends_with("_view") { "V" } else { "U" };
-        rows.push(ObjectRow { code, ..system_row(session, id, view) });
-    }
+    rows.extend(msdb_rows(session, database));
     rows.sort_by_key(|row| row.id);
     rows
+}
+
+/// Returns the row of an object, with those of a table's constraints.
+fn rows_of(object: &Object, database: &Database) -> Vec<ObjectRow> {
+    let mut rows = Vec::new();
+    match object {
+        Object::Table(table) => {
+            push_table(table, "U", &mut rows);
+            rows[0].owner = database.owners.get(&table.id).copied();
+        }
+        module => rows.extend(module_row(module, database)),
+    }
+    rows
+}
+
+/// Returns the rows of objects that a database does not keep by name: table types, the tables of msdb,
+/// and in tempdb the session's temporary tables.
+fn others<'d>(
+    session: &'d SessionState,
+    database: &'d Database,
+) -> impl Iterator<Item = ObjectRow> + 'd {
+    let is_tempdb = Name::same(&database.name, "tempdb");
+    let temporary = is_tempdb.then(|| session.temp.iter()).into_iter().flatten();
+    let types = database.table_types().map(|table| (table, "TT"));
+    let tables = temporary.map(|table| (table, "U")).chain(types).flat_map(|(table, code)| {
+        let mut rows = Vec::new();
+        push_table(table, code, &mut rows);
+        rows
+    });
+    tables.chain(msdb_rows(session, database))
+}
+
+fn msdb_rows<'d>(
+    session: &'d SessionState,
+    database: &'d Database,
+) -> impl Iterator<Item = ObjectRow> + 'd {
+    msdb_views(session, database).map(|(id, view)| {
+        let code = if view.name().ends_with("_view") { "V" } else { "U" };
+        ObjectRow { code, ..system_row(session, id, view) }
+    })
 }
 
 /// Adds a table with its constraints. `code` is the table's `type`.
@@ -256,8 +295,7 @@ pub fn columns_of(session: &SessionState, database: &Database, id: i32) -> Vec<C
         push_columns(database, table, &mut rows);
         return rows;
     }
-    let is_it = |object: &&Object| object.id() == id;
-    if let Some(Object::View(view)) = database.objects.values().find(is_it) {
+    if let Some(Object::View(view)) = database.object_by_id(id) {
         push_view_columns(session, database, view, &mut rows);
         return rows;
     }
@@ -417,56 +455,6 @@ pub fn parameters(database: &Database) -> Vec<ParameterRow> {
     rows
 }
 
-/// CHARACTER_MAXIMUM_LENGTH of INFORMATION_SCHEMA: in characters; -1 for `max`, `None` for a type
-/// without length.
-pub fn character_length(data_type: &DataType) -> Option<i32> {
-    Some(match data_type {
-        DataType::Text | DataType::Image => i32::MAX,
-        DataType::NText => 1_073_741_823,
-        DataType::Xml => -1,
-        DataType::SqlVariant => 0,
-        other => match other.length()? {
-            Length::Limited(n) => i32::from(n),
-            Length::Max => -1,
-        },
-    })
-}
-
-/// CHARACTER_OCTET_LENGTH of INFORMATION_SCHEMA: in bytes; `None` for a type without length.
-pub fn octet_length(data_type: &DataType) -> Option<i32> {
-    let characters = character_length(data_type)?;
-    Some(match data_type {
-        DataType::NText => 2_147_483_646,
-        DataType::NChar(_) | DataType::NVarChar(_) if characters > 0 => characters * 2,
-        _ => characters,
-    })
-}
-
-/// NUMERIC_PRECISION, NUMERIC_PRECISION_RADIX and NUMERIC_SCALE of INFORMATION_SCHEMA; `None` for a
-/// type that is not numeric.
-pub fn numeric_facts(data_type: &DataType) -> Option<(u8, i16, Option<i32>)> {
-    match data_type {
-        DataType::Real | DataType::Float => Some((data_type.precision(), 2, None)),
-        DataType::Bit => None,
-        other if other.is_numeric() => {
-            Some((other.precision(), 10, Some(i32::from(other.scale()))))
-        }
-        _ => None,
-    }
-}
-
-/// DATETIME_PRECISION of INFORMATION_SCHEMA: fractional digits of the seconds.
-pub fn datetime_precision(data_type: &DataType) -> Option<i16> {
-    match data_type {
-        DataType::Date | DataType::SmallDateTime => Some(0),
-        DataType::DateTime => Some(3),
-        DataType::Time(s) | DataType::DateTime2(s) | DataType::DateTimeOffset(s) => {
-            Some(i16::from(*s))
-        }
-        _ => None,
-    }
-}
-
 /// Finds an object by schema and name: a table, module, constraint or system view.
 pub fn find_object(
     session: &SessionState,
@@ -474,31 +462,32 @@ pub fn find_object(
     schema: Option<&str>,
     name: &str,
 ) -> Option<ObjectRow> {
-    let in_schema = |row: &ObjectRow| {
-        Name::same(&row.name, name) && schema.is_none_or(|s| Name::same(&row.schema, s))
+    let schema_of_own = schema.unwrap_or("dbo");
+    let in_schema =
+        |row: &ObjectRow| Name::same(&row.name, name) && Name::same(&row.schema, schema_of_own);
+    // Constraints and objects share a name space.
+    let owners = match database.object(schema_of_own, name) {
+        Some(object) => vec![object],
+        None => database.tables_with_constraint(name),
     };
-    let mut own = objects(session, database).into_iter().filter(in_schema);
-    // Without a schema, an object of dbo is found first.
-    let found = match schema {
-        Some(_) => own.next(),
-        None => own.find(|row| Name::same(&row.schema, "dbo")),
-    };
-    found.or_else(|| {
-        let system = |row: &ObjectRow| {
-            Name::same(&row.name, name)
-                && match schema {
-                    Some(schema) => Name::same(&row.schema, schema),
-                    None => row.schema == "sys",
-                }
+    let mut own: Vec<ObjectRow> =
+        owners.into_iter().flat_map(|object| rows_of(object, database)).filter(in_schema).collect();
+    own.extend(others(session, database).filter(in_schema));
+    own.into_iter().min_by_key(|row| row.id).or_else(|| {
+        let in_schema = |row: &ObjectRow| match schema {
+            Some(schema) => Name::same(&row.schema, schema),
+            None => row.schema == "sys",
         };
-        system_objects(session).into_iter().find(system)
+        system_objects_that(session, |_, own| Name::same(own, name)).find(in_schema)
     })
 }
 
 /// Finds an object of a database by `object_id`.
 pub fn object_by_id(session: &SessionState, database: &Database, id: i32) -> Option<ObjectRow> {
-    let found = objects(session, database).into_iter().find(|row| row.id == id);
-    found.or_else(|| system_objects(session).into_iter().find(|row| row.id == id))
+    let is_it = |row: &ObjectRow| row.id == id;
+    let own = database.object_with(id).into_iter().flat_map(|owner| rows_of(owner, database));
+    let found = own.chain(others(session, database)).find(is_it);
+    found.or_else(|| system_objects_that(session, |own, _| own == id).next())
 }
 
 /// Returns the target of a synonym of the database; `None` if it is missing.
@@ -637,7 +626,17 @@ fn of_module(module: &ModuleDef) -> ModuleRow {
 
 /// Returns the modules of a database.
 pub fn modules(database: &Database) -> Vec<ModuleRow> {
-    let row = |object: &Object| match object {
+    let of_objects = database.objects.values().filter_map(module_of);
+    let all = of_objects.chain(database.triggers.values().map(|trigger| of_module(trigger)));
+    let shown = |row: ModuleRow| match database.withheld.contains(&row.id) {
+        true => ModuleRow { text: None, ..row },
+        false => row,
+    };
+    all.map(shown).collect()
+}
+
+fn module_of(object: &Object) -> Option<ModuleRow> {
+    match object {
         Object::Procedure(p) => Some(ModuleRow {
             id: p.id,
             text: (!p.is_encrypted()).then(|| p.text.clone()),
@@ -651,14 +650,7 @@ pub fn modules(database: &Database) -> Vec<ModuleRow> {
         }),
         Object::View(m) | Object::Function(m) | Object::Trigger(m) => Some(of_module(m)),
         Object::Table(_) | Object::Synonym(_) | Object::Sequence(_) => None,
-    };
-    let of_objects = database.objects.values().filter_map(row);
-    let all = of_objects.chain(database.triggers.values().map(|trigger| of_module(trigger)));
-    let shown = |row: ModuleRow| match database.withheld.contains(&row.id) {
-        true => ModuleRow { text: None, ..row },
-        false => row,
-    };
-    all.map(shown).collect()
+    }
 }
 
 /// Returns the server's modules, which are its triggers.
@@ -675,7 +667,12 @@ pub fn statistics_ids(table: &TableDef) -> impl Iterator<Item = i32> {
 
 /// Returns the definition of a module; `None` if there is no such module or its text is withheld.
 pub fn definition(database: &Database, id: i32) -> Option<String> {
-    modules(database).into_iter().find(|m| m.id == id)?.text
+    if database.withheld.contains(&id) {
+        return None;
+    }
+    let trigger = || database.triggers.values().find(|trigger| trigger.id == id);
+    let of_object = database.object_by_id(id).and_then(module_of);
+    of_object.or_else(|| trigger().map(|trigger| of_module(trigger)))?.text
 }
 
 /// Returns the collation's name of a string type; NULL for other types.

@@ -8,9 +8,17 @@ use ::session::SessionState;
 
 /// Returns the system views and procedures as objects; their creation time is the start of the instance.
 pub fn system_objects(session: &SessionState) -> Vec<ObjectRow> {
+    system_objects_that(session, |_, _| true).collect()
+}
+
+/// Returns the system views and procedures of which the id and name pass a test.
+pub(crate) fn system_objects_that(
+    session: &SessionState,
+    is_it: impl Fn(i32, &str) -> bool + Copy,
+) -> impl Iterator<Item = ObjectRow> {
     let started = &session.instance.started;
-    let row = |(id, view): (i32, &dyn SystemView)| system_row(session, id, view);
-    let procedure = |(id, name): (i32, &'static str)| ObjectRow {
+    let row = move |(id, view): (i32, &dyn SystemView)| system_row(session, id, view);
+    let procedure = move |(id, name): (i32, &'static str)| ObjectRow {
         name: name.to_owned(),
         id,
         schema: "sys".to_owned(),
@@ -25,7 +33,9 @@ pub fn system_objects(session: &SessionState) -> Vec<ObjectRow> {
         view_metadata: false,
     };
     let library = session.instance.library;
-    library.views().map(row).chain(library.procedures().map(procedure)).collect()
+    let views = library.views().filter(move |(id, view)| is_it(*id, view.name())).map(row);
+    let procedures = library.procedures().filter(move |(id, name)| is_it(*id, name));
+    views.chain(procedures.map(procedure))
 }
 
 pub(crate) fn system_row(session: &SessionState, id: i32, view: &dyn SystemView) -> ObjectRow {

@@ -52,6 +52,11 @@ const COMPARE: f64 = 0.000_000_05;
 /// Rows of a source without statistics: a function, a system view.
 const UNKNOWN: f64 = 1_000.0;
 
+/// Assumed rows of a round of a recursive query. There may be as many rounds as rows, and each would
+/// build a hash table of the other input: few rows, so that an index is used if there is one. SQL
+/// Server, whose rounds have one row, always joins by a loop there.
+const ROUND: f64 = 20.0;
+
 /// Returns the rows of a system view. Some are small in every database. Because they are looked up
 /// by a hash table, the rows they are joined to (above all sys.columns) stay in key order, which
 /// scripts without ORDER BY rely on.
@@ -87,7 +92,7 @@ pub fn estimate(node: &Node) -> Estimate {
             leaf(count(usize::try_from(scan.rows).unwrap_or(usize::MAX)), scan.columns.len())
         }
         Node::UserFunction(function) => leaf(UNKNOWN, function.registers.len()),
-        Node::WorkTable(_, registers) => leaf(UNKNOWN, registers.len()),
+        Node::WorkTable(_, registers) => leaf(ROUND, registers.len()),
         Node::Filter(filter) => {
             let input = estimate(&filter.0);
             let rows = input.rows * selectivity(&filter.1, &|r| column_of(&filter.0, r));

@@ -1,6 +1,7 @@
 //! Memory for long values. Space for a result of megabytes is requested before the result is built,
 //! because growing a `Vec` cannot be refused.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -171,6 +172,23 @@ pub fn pause() {
 /// Concatenates long parts. Other requests run between two pieces.
 pub fn join(parts: &[&[u8]]) -> Bytes {
     Bytes::from_shared(shared(parts))
+}
+
+/// Repeats bytes. Other requests run while a long result is made.
+pub fn repeat(piece: &[u8], times: usize) -> Bytes {
+    let total = piece.len().saturating_mul(times);
+    if total <= PIECE_BYTES {
+        return piece.repeat(times).into();
+    }
+    // Copied in blocks of many short pieces.
+    let block = match PIECE_BYTES / piece.len() {
+        0 | 1 => Cow::Borrowed(piece),
+        in_block => Cow::Owned(piece.repeat(in_block)),
+    };
+    let whole = std::iter::repeat_n(&*block, total / block.len());
+    let blocks = whole.chain(std::iter::once(&block[..total % block.len()]));
+    let pieces = blocks.flat_map(|block| block.chunks(PIECE_BYTES));
+    Bytes::from_shared(memory::joined(total, pieces, pause))
 }
 
 /// Concatenates two long values of a type without a limit; `None` if they are something else.
@@ -456,6 +474,19 @@ mod tests {
         assert_eq!(less(&cancel).unwrap(), Truth::True);
         cancel.set();
         assert_eq!(less(&cancel).unwrap_err().number, crate::stop::INTERNAL);
+    }
+
+    #[test]
+    fn pieces_of_any_length_are_repeated() {
+        let long: Vec<u8> = (0..=255).cycle().take(PIECE_BYTES + 3).collect();
+        for piece in [&b""[..], b"a", b"abc", &long[..PIECE_BYTES / 2 + 1], &long] {
+            for times in [0, 1, 2, 3, 70_001] {
+                if piece.len() * times <= 8 * LONG_BYTES {
+                    let expected = piece.repeat(times);
+                    assert!(repeat(piece, times)[..] == expected, "{} x {times}", piece.len());
+                }
+            }
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use types::{Bytes, Value};
 use crate::cursor::Cursors;
 use crate::pointer::TextPointers;
 use crate::prepared::Prepared;
+use crate::session_context::SessionContext;
 
 /// What statements and calls have put into the session. It lasts until they take it out again, or
 /// until a reset of the connection.
@@ -29,8 +30,8 @@ pub struct Held {
     pub identity_insert: Option<i32>,
     /// `CONTEXT_INFO()`, up to 128 bytes.
     pub context_info: Bytes,
-    /// `SESSION_CONTEXT()`: key, value, and whether read-only.
-    pub session_context: Vec<(String, Value, bool)>,
+    /// The keys and values that `SESSION_CONTEXT()` reads.
+    pub session_context: SessionContext,
 }
 
 impl Held {

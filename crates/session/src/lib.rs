@@ -36,6 +36,7 @@ pub mod pointer;
 pub mod prepared;
 pub mod request;
 pub mod scratch;
+pub mod session_context;
 pub mod state;
 pub mod stop;
 pub mod temp;

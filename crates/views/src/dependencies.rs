@@ -4,9 +4,11 @@
 //! It is found in the syntax trees of modules, constraints and computed columns when a view is read;
 //! nothing is stored. Objects of the system are no dependencies, as in SQL Server.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use ::catalog::{Database, Object, TableDef};
+use ::catalog::{Database, ModuleDef, Object, TableDef};
 use metadata::Scope;
 use tsql::ast;
 use tsql::{Reference, Use};
@@ -65,10 +67,27 @@ pub(crate) fn dependencies(database: &Database) -> Vec<Dependency> {
         of_object(database, object, &mut found);
     }
     for trigger in database.triggers.values() {
-        let named = tsql::references(&trigger.ast);
-        of_module((trigger.id, "dbo", false), named, database, &mut found);
+        of_database_trigger(database, trigger, &mut found);
     }
     found
+}
+
+/// Returns the dependencies of one object or trigger ON DATABASE.
+pub(crate) fn dependencies_of(database: &Database, id: i32) -> Vec<Dependency> {
+    let mut found = Vec::new();
+    if let Some(object) = database.object_by_id(id) {
+        of_object(database, object, &mut found);
+        // A table's constraints are objects themselves.
+        found.retain(|dependency| dependency.referencing_id == id);
+    } else if let Some(trigger) = database.triggers.values().find(|trigger| trigger.id == id) {
+        of_database_trigger(database, trigger, &mut found);
+    }
+    found
+}
+
+fn of_database_trigger(database: &Database, trigger: &ModuleDef, found: &mut Vec<Dependency>) {
+    let named = tsql::references(&trigger.ast);
+    of_module((trigger.id, "dbo", false), named, database, found);
 }
 
 /// Appends the dependencies of one object.
@@ -108,28 +127,24 @@ fn of_module(
     database: &Database,
     found: &mut Vec<Dependency>,
 ) {
-    let first = found.len();
+    // The places of those that are found, by their names: a module may name thousands.
+    let mut places = HashMap::new();
     for reference in named {
         let Some(new) = resolve(&reference, (id, schema, schema_bound), database) else { continue };
-        let is_same = |old: &&mut Dependency| {
-            old.class == new.class
-                && old.entity.eq_ignore_ascii_case(&new.entity)
-                && same(old.schema.as_deref(), new.schema.as_deref())
-                && same(old.database.as_deref(), new.database.as_deref())
-                && same(old.server.as_deref(), new.server.as_deref())
-        };
-        match found[first..].iter_mut().find(is_same) {
-            Some(old) => {
+        let lower = |part: &Option<String>| part.as_deref().map(str::to_lowercase);
+        let parts = [&new.schema, &new.database, &new.server].map(lower);
+        match places.entry((new.class, new.entity.to_ascii_lowercase(), parts)) {
+            Entry::Occupied(place) => {
+                let old: &mut Dependency = &mut found[*place.get()];
                 old.selected |= new.selected;
                 old.updated |= new.updated;
             }
-            None => found.push(new),
+            Entry::Vacant(place) => {
+                place.insert(found.len());
+                found.push(new);
+            }
         }
     }
-}
-
-fn same(left: Option<&str>, right: Option<&str>) -> bool {
-    left.map(str::to_lowercase) == right.map(str::to_lowercase)
 }
 
 fn resolve(

@@ -4,7 +4,7 @@
 use ::catalog::Database;
 use types::{Msg, Value};
 
-use super::dependencies::{Dependency, OBJECT, class_name, dependencies, find, seen};
+use super::dependencies::{Dependency, OBJECT, class_name, dependencies_of, find, seen};
 use metadata::column::{
     BIT, Column, INT, SYSNAME, TINYINT, bit, col, int, nv, opt, or_null, rows, shape, text, unknown,
 };
@@ -55,8 +55,8 @@ fn read(scope: &Scope<'_>) -> Rows {
         }
         _ => None,
     };
-    let found = dependencies(&database).into_iter();
-    rows(COLUMNS, found.filter(|r| Some(r.referencing_id) == id))
+    let found = id.map(|id| dependencies_of(&database, id)).unwrap_or_default();
+    rows(COLUMNS, found)
 }
 
 /// Finds a trigger ON DATABASE by its name.

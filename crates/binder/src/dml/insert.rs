@@ -13,10 +13,10 @@ use super::{full_name, in_level, instead, row, view};
 use crate::Binder;
 use crate::expr::{bind_expr, compute_next_values, share_next_values};
 use crate::hint::check_target_hints;
+use crate::names::NameLists;
 use crate::query::{Resolved, bind_query, check_readable, resolve_table, top_of};
 use crate::require::require_crossing;
 use catalog::TableDef;
-use catalog::name::Name;
 use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{Node, OutputColumn, Query, TableSource, ValuesScan};
 use plan::statement::{Course, Insert, InsertSource, InsertValue, Purpose, ViewCheck, table_of};
@@ -281,7 +281,7 @@ pub(crate) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<TableS
 
 /// Returns whether a name is that of a view or of a common table expression.
 pub(crate) fn is_view(binder: &mut Binder<'_>, name: &ObjectName) -> bool {
-    let is_cte = |simple: &Ident| binder.ctes.iter().any(|cte| Name::same(&cte.name, simple));
+    let is_cte = |simple: &Ident| binder.ctes.find(simple).is_some();
     name.as_simple().is_some_and(is_cte)
         || matches!(resolve_table(binder, name), Ok(Resolved::View(..)))
 }
@@ -313,15 +313,19 @@ pub(crate) fn named_columns(table: &TableDef, names: &[Ident]) -> Result<Vec<usi
         let all = table.columns.iter().enumerate();
         return Ok(all.filter(|(_, c)| takes(c)).map(|(i, _)| i).collect());
     }
-    let unknown = names.iter().filter(|name| table.column(name).is_none());
+    let defined = || table.columns.iter().map(|column| column.name.as_str());
+    let lists = NameLists::new(defined(), names.len());
+    let place = |name: &Ident| lists.find(defined(), name).first().copied();
+    let unknown = names.iter().filter(|name| place(name).is_none());
     if let Some(error) = Error::all(unknown.map(|name| Msg::InvalidColumn(name).into()).collect()) {
         return Err(error);
     }
     let mut ordinals = Vec::with_capacity(names.len());
+    let mut is_named = vec![false; table.columns.len()];
     for name in names {
-        let ordinal = table.column(name).ok_or(Msg::InvalidColumn(name))?;
+        let ordinal = place(name).ok_or(Msg::InvalidColumn(name))?;
         let column = &table.columns[ordinal];
-        if ordinals.contains(&ordinal) {
+        if std::mem::replace(&mut is_named[ordinal], true) {
             return Err(Msg::ColumnSpecifiedTwice(name).into());
         }
         if column.computed.is_some() {

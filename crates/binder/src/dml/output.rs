@@ -59,9 +59,7 @@ pub(crate) fn bind(
             alias: SmolStr::default(),
             schema: None,
             columns: vec![column],
-            table: None,
-            view: None,
-            guard: None,
+            ..Source::default()
         });
     }
     let count = sources.len();
@@ -85,11 +83,9 @@ fn source(binder: &Binder<'_>, pseudo: &Pseudo<'_>) -> Source {
     });
     Source {
         alias: pseudo.name.into(),
-        schema: None,
         columns: columns.collect(),
-        table: None,
-        view: None,
         guard: guard(binder, pseudo),
+        ..Source::default()
     }
 }
 

@@ -53,8 +53,7 @@ fn over_row<T>(
         schema: Some(table.schema.as_str().into()),
         columns: columns.collect(),
         table: Some(Arc::clone(table)),
-        view: None,
-        guard: None,
+        ..Source::default()
     };
     let ctes = std::mem::take(&mut binder.ctes);
     let variables = std::mem::take(&mut binder.variables);

@@ -83,8 +83,7 @@ pub(crate) fn add_target(
             add_table_source(binder, TableSource::Variable(slot, definition), name, hints)
         }
         TargetKind::Name(name) => {
-            let is_cte =
-                |simple: &ast::Ident| binder.ctes.iter().any(|cte| Name::same(&cte.name, simple));
+            let is_cte = |simple: &ast::Ident| binder.ctes.find(simple).is_some();
             if name.as_simple().is_some_and(is_cte) {
                 return bind_named_source(binder, name, None, &target.hints);
             }

@@ -13,7 +13,7 @@ use crate::expr::{
     find_variable, set_clause, share_next_values,
 };
 use crate::query::{compound, top_of};
-use crate::{Binder, Clause};
+use crate::{Binder, Clause, Found};
 use catalog::TableDef;
 use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{Limit, Node};
@@ -288,11 +288,11 @@ impl Setter<'_> {
     }
 
     /// Resolves an assigned column and records it.
-    fn column(&mut self, binder: &Binder<'_>, name: &ast::Ident) -> Result<u16> {
-        let source = &binder.level.sources[self.source];
-        let mut columns = source.columns.iter();
-        let place = columns.position(|c| catalog::name::Name::same(&c.name, name));
-        let place = place.ok_or(Msg::InvalidColumn(name))?;
+    fn column(&mut self, binder: &mut Binder<'_>, name: &ast::Ident) -> Result<u16> {
+        let source = &mut binder.level.sources[self.source];
+        let Found::One(place) = source.find(name) else {
+            return Err(Msg::InvalidColumn(name).into());
+        };
         let found = &source.columns[place];
         if let Some(guard) = &source.guard {
             guard.check_change(place, &found.name)?;

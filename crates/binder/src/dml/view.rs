@@ -10,9 +10,9 @@ use super::target::scan_of;
 use super::trigger::Event;
 use super::{in_level, instead};
 use crate::Binder;
+use crate::names::NameLists;
 use crate::query::bind_named_source;
 use catalog::TableDef;
-use catalog::name::Name;
 use plan::expr::{Expr, Register};
 use plan::query::TableSource;
 use plan::statement::{ViewCheck, table_of};
@@ -75,9 +75,11 @@ pub(crate) fn through(
     let wanted: Vec<&Column> = match named {
         [] => columns.iter().filter(|column| takes_value(column)).collect(),
         named => {
-            let find = |wanted: &Ident| {
-                let found = columns.iter().find(|column| Name::same(&column.0, wanted));
-                found.ok_or_else(|| Msg::InvalidColumn(wanted).into())
+            let names = || columns.iter().map(|column| column.0.as_str());
+            let lists = NameLists::new(names(), named.len());
+            let find = |wanted: &Ident| match &*lists.find(names(), wanted) {
+                [] => Err(Msg::InvalidColumn(wanted).into()),
+                [place, ..] => Ok(&columns[*place]),
             };
             named.iter().map(find).collect::<Result<_>>()?
         }

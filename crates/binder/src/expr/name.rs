@@ -6,7 +6,7 @@ use tsql::ast::{ColumnRef, ObjectName, Variable};
 use types::value::ColumnType;
 use types::{DataType, Error, Length, Msg, Result, Value};
 
-use crate::{Binder, Clause, Source};
+use crate::{Binder, Clause, Found, Source};
 use catalog::TableDef;
 use catalog::name::Name;
 use plan::expr::{Expr, ExprKind, Slot};
@@ -29,26 +29,21 @@ pub(crate) fn bind_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result
 pub(crate) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result<Expr> {
     let name = column.column.as_str();
     let wants_identity = name.eq_ignore_ascii_case("$identity");
-    let first = name.as_bytes().first().map_or(0, u8::to_ascii_lowercase);
     for level in std::iter::once(&mut binder.level).chain(binder.outer.iter_mut().rev()) {
         let mut found = None;
         let mut seen_table = false;
-        for (s, source) in level.sources.iter().enumerate() {
+        for (s, source) in level.sources.iter_mut().enumerate() {
             if column.table.as_ref().is_some_and(|table| !names_source(table, source)) {
                 continue;
             }
             seen_table = true;
-            for (c, candidate) in source.columns.iter().enumerate() {
-                let same = if wants_identity {
-                    candidate.traits.identity
-                } else {
-                    let candidate: &str = &candidate.name;
-                    may_be_same(candidate, first) && Name::same(candidate, name)
-                };
-                if same && found.replace((s, c)).is_some() {
-                    return Err(Msg::AmbiguousColumn(name).into());
-                }
-            }
+            let of_source = if wants_identity { source.identity() } else { source.find(name) };
+            let c = match of_source {
+                Found::None => continue,
+                Found::One(c) if found.is_none() => c,
+                Found::One(_) | Found::Several => return Err(Msg::AmbiguousColumn(name).into()),
+            };
+            found = Some((s, c));
         }
         if let Some((s, c)) = found {
             if let Some(guard) = &level.sources[s].guard {
@@ -75,14 +70,6 @@ fn unfound(binder: &mut Binder<'_>, column: &ColumnRef, error: Error) -> Result<
     let Some(errors) = &mut binder.unfound else { return Err(error) };
     errors.push((column.column.span.start, error));
     Ok(Expr::constant(Value::Null, DataType::Int))
-}
-
-/// Returns whether a name may equal another one that begins with `first` in lower case. Most names
-/// differ in the first letter.
-#[inline]
-fn may_be_same(candidate: &str, first: u8) -> bool {
-    let letter = candidate.as_bytes().first().map_or(0, u8::to_ascii_lowercase);
-    letter == first || !letter.is_ascii() || !first.is_ascii()
 }
 
 /// Returns whether a qualifier refers to this source: its alias, or its table by one or more name

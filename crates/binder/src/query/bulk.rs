@@ -11,9 +11,9 @@ use types::{Collation, DataType, Length, Mode, Msg, Result};
 use super::from::{SourceName, add_source};
 use super::function::{column_type, source_column};
 use crate::expr::convert_to;
+use crate::names::NameLists;
 use crate::{Binder, SourceColumn};
 use ::files::option;
-use catalog::name::Name;
 use catalog::{ExternalPlace, TableDef};
 use files::open::{open_parquet, text_bytes, waiting};
 use plan::expr::{Expr, ExprKind as BoundKind, Register};
@@ -383,12 +383,14 @@ fn chosen_columns(
     file: &str,
 ) -> Result<Vec<BoundColumn>> {
     let mut bound = Vec::with_capacity(wanted.len());
+    let names = || columns.iter().map(|column| column.name.as_str());
+    let lists = NameLists::new(names(), wanted.len());
     for (name, ty) in wanted {
         // Names in a file may differ only in case: an exact match is preferred, else the first one.
-        let exact = columns.iter().position(|c| c.name == *name);
-        let any = || columns.iter().position(|c| Name::same(&c.name, name));
-        let place = exact.or_else(any).ok_or(Msg::InvalidColumn(name))?;
-        let column = columns[place].clone();
+        let found = lists.find(names(), name);
+        let exact = found.iter().find(|place| columns[**place].name == *name);
+        let place = exact.or(found.first()).ok_or(Msg::InvalidColumn(name))?;
+        let column = columns[*place].clone();
         let mut data_type = column_data_type(&column, file)?;
         if may_be_long(&ty.data_type) {
             data_type = match data_type {
@@ -398,7 +400,13 @@ fn chosen_columns(
             };
         }
         let own = own_type(data_type, &column)?;
-        bound.push(BoundColumn { name: name.clone(), column, place, own, wanted: Some(*ty) });
+        bound.push(BoundColumn {
+            name: name.clone(),
+            column,
+            place: *place,
+            own,
+            wanted: Some(*ty),
+        });
     }
     Ok(bound)
 }

@@ -46,11 +46,9 @@ pub(crate) fn bind_reference(
     name: &Ident,
     alias: Option<&str>,
 ) -> Result<Option<Node>> {
-    let Some(place) = binder.ctes.iter().rposition(|c| Name::same(&c.name, name)) else {
-        return Ok(None);
-    };
+    let Some(place) = binder.ctes.find(name) else { return Ok(None) };
     binder.unfold()?;
-    let cte = binder.ctes[place].clone();
+    let cte = Arc::clone(binder.ctes.at(place));
     let source = SourceName { alias: alias.unwrap_or(name), schema: None };
     let query = match &cte.recursive {
         Some((id, columns)) => work_table(binder, *id, columns),
@@ -62,7 +60,7 @@ pub(crate) fn bind_reference(
 
 /// Binds the query of a CTE: it sees the CTEs declared before it, and no columns of the statement.
 fn bind_body_of(binder: &mut Binder<'_>, place: usize, cte: &Cte) -> Result<Query> {
-    let later = binder.ctes.split_off(place);
+    binder.ctes.hide_from(place);
     let bound = binder.apart(|binder| {
         if recursion::refers(&cte.query, &cte.name) {
             bind_recursive(binder, cte)
@@ -70,7 +68,7 @@ fn bind_body_of(binder: &mut Binder<'_>, place: usize, cte: &Cte) -> Result<Quer
             bind_query(binder, &cte.query)
         }
     });
-    binder.ctes.extend(later);
+    binder.ctes.show();
     bound
 }
 
@@ -100,9 +98,10 @@ fn bind_recursive(binder: &mut Binder<'_>, cte: &Cte) -> Result<Query> {
         })
         .collect();
     let id = binder.new_row();
+    let before = binder.ctes.len();
     binder.ctes.push(Cte { recursive: Some((id, columns.clone())), ..cte.clone() });
     let step = chain(binder, &steps, &cte.name);
-    binder.ctes.pop();
+    binder.ctes.truncate(before);
     let mut step = step?;
     if step.output.len() != anchor.output.len() {
         return Err(Msg::SetColumnCount.into());

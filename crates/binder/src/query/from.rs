@@ -17,6 +17,7 @@ use crate::context::{check_local, require_entry};
 use crate::dml::is_nested;
 use crate::expr::{bind_condition, bind_expr, common_type, convert_to, set_clause};
 use crate::hint::check_table_hints;
+use crate::names::NameSet;
 use crate::require::Guarded;
 use crate::{Binder, Clause, Source, SourceColumn, ViewSource};
 use catalog::name::Name;
@@ -236,7 +237,7 @@ fn guard_last(binder: &mut Binder<'_>, of: &Guarded) {
 /// Sets the permissions for the columns of a statement's target, which was bound without checks:
 /// SELECT is needed where one is read, as on the right of an assignment.
 pub fn guard_target(binder: &mut Binder<'_>, name: &ObjectName) {
-    let is_cte = |simple: &Ident| binder.ctes.iter().any(|cte| Name::same(&cte.name, simple));
+    let is_cte = |simple: &Ident| binder.ctes.find(simple).is_some();
     let simple = name.as_simple();
     if binder.rights.is_none()
         || simple.is_some_and(|s| is_cte(s) || binder.table_variable(s).is_some())
@@ -597,13 +598,14 @@ pub(crate) fn add_query_source(
     }
     let query = to_columns(binder, query);
     let mut columns: Vec<SourceColumn> = Vec::with_capacity(query.output.len());
+    let mut seen = NameSet::default();
     for (i, column) in query.output.iter().enumerate() {
         let column_name = names.get(i).map_or(column.name.as_str(), |n| *n);
         if column_name.is_empty() {
             let number = i64::try_from(i + 1).unwrap_or(i64::MAX);
             return Err(Msg::NoColumnName(number, name.alias).into());
         }
-        if columns.iter().any(|c| Name::same(&c.name, column_name)) {
+        if !seen.insert(column_name) {
             return Err(Msg::ColumnTwice(column_name, name.alias).into());
         }
         columns.push(SourceColumn {

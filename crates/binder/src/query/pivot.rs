@@ -1,5 +1,6 @@
 //! PIVOT turns values into columns; UNPIVOT turns columns into values.
 
+use smol_str::SmolStr;
 use tsql::ast::{self, Ident, TableAlias, TableRef};
 use types::value::ColumnType;
 use types::{DataType, Length, Mode, Msg, Result, Value};
@@ -7,6 +8,7 @@ use types::{DataType, Length, Mode, Msg, Result, Value};
 use super::from::{Lateral, SourceName, add_source, bind_table_ref};
 use crate::dml::is_nested;
 use crate::expr::{bind_expr, compare, convert_to, is_not_null};
+use crate::names::NameSet;
 use crate::{Binder, Level, Source, SourceColumn};
 use catalog::name::Name;
 use plan::expr::{CompareOp, Expr, ExprKind, Register};
@@ -79,8 +81,10 @@ pub(crate) fn bind_pivot(binder: &mut Binder<'_>, pivot: &ast::Pivot) -> Result<
         .map(|c| (Expr::new(ExprKind::Column(c.register), c.ty), c.register))
         .collect();
     let mut aggregates = Vec::with_capacity(pivot.values.len());
+    let names: Vec<SmolStr> = columns.iter().map(|column| column.name.clone()).collect();
+    let mut seen = NameSet::of(names.iter().map(SmolStr::as_str));
     for value in &pivot.values {
-        if columns.iter().any(|c| Name::same(&c.name, value)) {
+        if !seen.insert(value) {
             return Err(Msg::PivotColumnConflict(value, "PIVOT", "PIVOT").into());
         }
         let register = binder.new_register();

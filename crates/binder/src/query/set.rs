@@ -11,7 +11,8 @@ use super::spec::Count;
 use super::{bind_body, spec};
 use crate::dml::refuse_nested_in_set;
 use crate::expr::{common_type, convert_to};
-use crate::{Binder, Level, Source, SourceColumn};
+use crate::names::NameLists;
+use crate::{Binder, Found, Level, Source, SourceColumn};
 use catalog::name::Name;
 use plan::depth;
 use plan::expr::{Expr, ExprKind};
@@ -206,16 +207,7 @@ pub(crate) fn order_output(
         return Ok(query);
     }
     let Query { root, output } = to_columns(binder, query);
-    let mut keys = Vec::with_capacity(order_by.len());
-    for key in order_by {
-        let expr = match source_column(body, &output, &key.expr).and_then(|place| output.get(place))
-        {
-            Some(column) => column.expr.clone(),
-            None => output_key(binder, &output, &key.expr)?,
-        };
-        spec::check_sortable(&expr)?;
-        keys.push(SortKey { expr, descending: key.descending });
-    }
+    let keys = order_keys(binder, &output, body, order_by)?;
     let mut root = spec::sorted(root, keys, None);
     if let Some(offset) = offset {
         let skip = spec::row_count(binder, &offset.offset, Count::Offset)?;
@@ -232,43 +224,78 @@ pub(crate) fn order_output(
     Ok(Query { root, output })
 }
 
-/// Finds the item of the first SELECT for an ORDER BY key: `ORDER BY t.c` after a UNION refers to
-/// the first operand's column, and so does `ORDER BY c` if no output column has that name.
-fn source_column(body: &QueryBody, output: &[OutputColumn], key: &ast::Expr) -> Option<usize> {
-    let ast::ExprKind::Column(key) = &key.kind else { return None };
-    if key.table.is_none() && output.iter().any(|column| Name::same(&column.name, &key.column)) {
-        return None;
-    }
-    let mut first = body;
-    let select = loop {
-        first = match first {
-            QueryBody::Select(select) => break select,
-            QueryBody::Parenthesized(inner) => &inner.body,
-            QueryBody::SetOperation { first, .. } => first,
-        };
-    };
-    let is_it = |item: &ast::SelectItem| match &item.kind {
-        SelectItemKind::Expr { expr, .. } => match &expr.kind {
-            ast::ExprKind::Column(column) => {
-                Name::same(&column.column, &key.column)
-                    && match (&key.table, &column.table) {
-                        (None, _) => true,
-                        (Some(table), Some(own)) => Name::same(&own.object, &table.object),
-                        (Some(_), None) => false,
-                    }
-            }
-            _ => false,
-        },
-        SelectItemKind::Star | SelectItemKind::QualifiedStar(_) | SelectItemKind::Assign { .. } => {
-            false
-        }
-    };
+/// Binds the keys of an ORDER BY over output columns.
+fn order_keys(
+    binder: &mut Binder<'_>,
+    output: &[OutputColumn],
+    body: &QueryBody,
+    order_by: &[ast::OrderBy],
+) -> Result<Vec<SortKey>> {
+    let items = &first_select(body).items;
     // After a star, positions of items and columns differ.
     let stars = |item: &ast::SelectItem| {
         matches!(item.kind, SelectItemKind::Star | SelectItemKind::QualifiedStar(_))
     };
-    let place = select.items.iter().position(is_it)?;
-    (!select.items[..place].iter().any(stars)).then_some(place)
+    let star = items.iter().position(stars).unwrap_or(items.len());
+    let lists = NameLists::new(items.iter().map(column_name), order_by.len());
+    binder.within(Level::of(source_of(output)), |binder| {
+        let mut keys = Vec::with_capacity(order_by.len());
+        for key in order_by {
+            let place = source_column(binder, items, &lists, &key.expr);
+            let expr = match place.filter(|place| *place < star).and_then(|at| output.get(at)) {
+                Some(column) => column.expr.clone(),
+                None => output_key(binder, output, &key.expr)?,
+            };
+            spec::check_sortable(&expr)?;
+            keys.push(SortKey { expr, descending: key.descending });
+        }
+        Ok(keys)
+    })
+}
+
+fn first_select(body: &QueryBody) -> &ast::QuerySpec {
+    let mut first = body;
+    loop {
+        first = match first {
+            QueryBody::Select(select) => return select,
+            QueryBody::Parenthesized(inner) => &inner.body,
+            QueryBody::SetOperation { first, .. } => first,
+        };
+    }
+}
+
+/// Returns the column that an item of a select list is, if it is one.
+fn column_of(item: &ast::SelectItem) -> Option<&ast::ColumnRef> {
+    let SelectItemKind::Expr { expr, .. } = &item.kind else { return None };
+    let ast::ExprKind::Column(column) = &expr.kind else { return None };
+    Some(column)
+}
+
+fn column_name(item: &ast::SelectItem) -> &str {
+    column_of(item).map_or("", |column| &column.column)
+}
+
+/// Finds the item of the first SELECT for an ORDER BY key: `ORDER BY t.c` after a UNION refers to
+/// the first operand's column, and so does `ORDER BY c` if no output column has that name.
+fn source_column(
+    binder: &mut Binder<'_>,
+    items: &[ast::SelectItem],
+    lists: &NameLists,
+    key: &ast::Expr,
+) -> Option<usize> {
+    let ast::ExprKind::Column(key) = &key.kind else { return None };
+    if key.table.is_none() && binder.level.last_mut().find(&key.column) != Found::None {
+        return None;
+    }
+    let is_it = |item: &ast::SelectItem| match (&key.table, column_of(item)) {
+        (_, None) => false,
+        (None, Some(_)) => true,
+        (Some(table), Some(own)) => {
+            own.table.as_ref().is_some_and(|own| Name::same(&own.object, &table.object))
+        }
+    };
+    let found = lists.find(items.iter().map(column_name), &key.column);
+    found.iter().copied().find(|place| is_it(&items[*place]))
 }
 
 /// Binds an ORDER BY item that can use only the output columns.
@@ -279,6 +306,12 @@ fn output_key(binder: &mut Binder<'_>, output: &[OutputColumn], expr: &ast::Expr
             _ => Err(Msg::OrderByPosition(i64::from(*n)).into()),
         };
     }
+    let bound = crate::expr::bind_expr(binder, expr);
+    bound.map_err(|error| if error.number == 207 { Msg::OrderByNotInSetList.into() } else { error })
+}
+
+/// Returns the output columns as a source.
+fn source_of(output: &[OutputColumn]) -> Source {
     let columns = output.iter().map(|c| SourceColumn {
         name: c.name.clone(),
         ty: c.expr.ty,
@@ -286,14 +319,5 @@ fn output_key(binder: &mut Binder<'_>, output: &[OutputColumn], expr: &ast::Expr
         used: false,
         traits: Traits::default(),
     });
-    let source = Source {
-        alias: smol_str::SmolStr::default(),
-        schema: None,
-        columns: columns.collect(),
-        table: None,
-        view: None,
-        guard: None,
-    };
-    let bound = binder.within(Level::of(source), |binder| crate::expr::bind_expr(binder, expr));
-    bound.map_err(|error| if error.number == 207 { Msg::OrderByNotInSetList.into() } else { error })
+    Source { columns: columns.collect(), ..Source::default() }
 }

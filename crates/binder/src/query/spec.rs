@@ -13,6 +13,7 @@ use crate::expr::{
     share_next_values,
 };
 use crate::expr::{check_not_null, find_variable, names_source};
+use crate::names::NameLists;
 use crate::{Binder, Clause, Level, Source};
 use catalog::name::Name;
 use catalog::options::Meaning;
@@ -28,6 +29,12 @@ pub struct Item {
     pub column: OutputColumn,
     /// The variable that it assigns, in `SELECT @v = ..`.
     pub assign: Option<Slot>,
+}
+
+impl Item {
+    fn name(&self) -> &str {
+        &self.column.name
+    }
 }
 
 /// Maximum number of columns of a result: "Maximum capacity specifications for SQL Server".
@@ -305,9 +312,10 @@ fn bind_order(
         true => SameIndex::of(items.iter().map(|item| &item.column.expr)),
         false => SameIndex::default(),
     };
+    let names = NameLists::new(items.iter().map(Item::name), order_by.len());
     let mut named = HashSet::new();
     for (position, key) in (1_i64..).zip(order_by) {
-        let expr = match output_of(binder, &key.expr, items, position)? {
+        let expr = match output_of(&key.expr, items, &names, position)? {
             Some(place) => {
                 let expr = &mut items[place].column.expr;
                 if !spec.distinct
@@ -356,9 +364,9 @@ pub(crate) fn check_sortable(expr: &Expr) -> Result<()> {
 
 /// Finds the output column of an ORDER BY item, by its position or name.
 fn output_of(
-    binder: &Binder<'_>,
     expr: &ast::Expr,
     items: &[Item],
+    names: &NameLists,
     position: i64,
 ) -> Result<Option<usize>> {
     match &expr.kind {
@@ -368,14 +376,13 @@ fn output_of(
         },
         ast::ExprKind::Literal(_) => Err(Msg::ConstantInOrderBy(position).into()),
         ast::ExprKind::Column(column) if column.table.is_none() => {
-            let same = |i: &&Item| Name::same(&i.column.name, &column.column);
-            let mut found = items.iter().enumerate().filter(|(_, i)| same(i));
-            let Some((place, first)) = found.next() else { return Ok(None) };
-            if found.any(|(_, other)| !walk::same(&first.column.expr, &other.column.expr)) {
+            let found = names.find(items.iter().map(Item::name), &column.column);
+            let [place, others @ ..] = &*found else { return Ok(None) };
+            let expr = |place: usize| &items[place].column.expr;
+            if others.iter().any(|other| !walk::same(expr(*place), expr(*other))) {
                 return Err(Msg::AmbiguousColumn(&column.column).into());
             }
-            let _ = binder;
-            Ok(Some(place))
+            Ok(Some(*place))
         }
         _ => Ok(None),
     }

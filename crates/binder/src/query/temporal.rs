@@ -15,7 +15,6 @@ use super::from::{SourceName, add_query_source, bind_named_source, resolve_table
 use super::{Resolved, set};
 use crate::Binder;
 use crate::expr::{bind_expr, compare, convert_to};
-use catalog::name::Name;
 use catalog::{Period, TableDef};
 use plan::expr::{CompareOp, Expr, ExprKind, Register};
 use plan::query::{Access, Node, OutputColumn, Path, Query, Scan, ScanHints, SetKind, TableSource};
@@ -54,7 +53,7 @@ pub(crate) fn bind(
     clause: &ast::SystemTime,
 ) -> Result<Node> {
     let name = &source.name;
-    let is_cte = |simple: &ast::Ident| binder.ctes.iter().any(|cte| Name::same(&cte.name, simple));
+    let is_cte = |simple: &ast::Ident| binder.ctes.find(simple).is_some();
     let is_local = |simple: &ast::Ident| is_cte(simple) || binder.table_variable(simple).is_some();
     if name.as_simple().is_some_and(is_local) {
         return Err(Msg::NotSystemVersioned(&name.object).into());

@@ -36,6 +36,7 @@ mod kept;
 mod languages;
 mod locks;
 mod logical_reads;
+mod long_lists;
 mod lost_removal;
 mod modes;
 mod odbc;

@@ -13,6 +13,7 @@ use crate::function::entry::{
 use crate::function::session::session_of;
 use crate::function::{Call, Collating, Evaluate, Function};
 use crate::objects::{self, ColumnRow, ObjectRow};
+use crate::type_facts;
 use crate::types::{TypeRow, type_rows};
 use ::catalog::name::Name;
 use ::catalog::{Database, IndexConstraint, ReferenceAction, TableDef};
@@ -283,14 +284,14 @@ fn column_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> R
             let generated = column.definition.as_ref().and_then(|c| c.generated);
             Value::Int(i32::from(crate::objects::generated_always(generated).0))
         }
-        "precision" => match objects::character_length(ty) {
+        "precision" => match type_facts::character_length(ty) {
             Some(n) => Value::Int(n),
             None => Value::Int(i32::from(ty.precision())),
         },
-        "scale" if objects::numeric_facts(ty).is_some() || ty.scale() > 0 => {
+        "scale" if type_facts::numeric_facts(ty).is_some() || ty.scale() > 0 => {
             Value::Int(i32::from(ty.scale()))
         }
-        "charmaxlen" => objects::character_length(ty).map_or(Value::Null, Value::Int),
+        "charmaxlen" => type_facts::character_length(ty).map_or(Value::Null, Value::Int),
         "usesansitrim" => flag(!column.is(|c| c.trims)),
         "isdeterministic" | "isprecise" if !column.is(|c| c.computed.is_some()) => Value::Null,
         "isfulltextindexed"

@@ -147,9 +147,8 @@ fn session_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> 
 
 fn session_context(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(key) = text(call, values, 0)? else { return Ok(Value::Null) };
-    let found =
-        session_of(cx).held.session_context.iter().find(|(k, ..)| k.eq_ignore_ascii_case(&key));
-    Ok(found.map_or(Value::Null, |(_, value, _)| match value {
+    let found = session_of(cx).held.session_context.get(key);
+    Ok(found.map_or(Value::Null, |value| match value {
         Value::Variant(_) | Value::Null => value.clone(),
         other => wrap(other.clone(), other.data_type()),
     }))

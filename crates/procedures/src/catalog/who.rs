@@ -1,6 +1,7 @@
 //! Catalog procedures about sessions, databases and the text of modules.
 
-use types::{DataType, Error, Msg, Value};
+use ::session::session_context::Refused;
+use types::{Error, Msg, Value};
 
 use super::{TextProcedure, run};
 use crate::procedure::{SystemProcedure, argument, text, whole};
@@ -89,9 +90,6 @@ fn help_text(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     }
 }
 
-/// Greatest size of all keys and values of a session, in bytes.
-const CONTEXT_BYTES_MAX: usize = 1 << 20;
-
 /// `sp_set_session_context @key, @value [, @read_only]`.
 fn set_session_context(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let Some(key) = text(arguments, 0, "@key", cx)?.filter(|k| !k.is_empty()) else {
@@ -106,29 +104,22 @@ fn set_session_context(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i3
             value => Value::Variant(Box::new((value.clone(), given.ty))),
         },
     };
-    let context = &mut cx.session.held.session_context;
-    let size = |v: &Value| match v {
-        Value::Variant(inner) => inner.0.string_bytes().map_or(8, <[u8]>::len),
-        _ => DataType::BigInt.max_length().unsigned_abs().into(),
-    };
-    let used: usize = context.iter().map(|(k, v, _)| k.len() * 2 + size(v)).sum();
-    if used + key.len() * 2 + size(&value) > CONTEXT_BYTES_MAX {
-        let text = "The value was not set for key because the total size of keys and values in the \
-                    session context would exceed the 1 MB limit.";
-        return Err(Error::custom(15_665, 16, 1, text).into());
-    }
     let is_trace = key.eq_ignore_ascii_case(::session::trace::KEY);
     let traced = is_trace.then(|| value.clone());
-    match context.iter_mut().find(|(k, ..)| k.eq_ignore_ascii_case(&key)) {
-        Some((_, _, true)) => {
+    match cx.session.held.session_context.set(key.clone(), value, read_only) {
+        Ok(()) => {}
+        Err(Refused::ReadOnly) => {
             let text = format!(
                 "Cannot set key '{key}' in the session context. The key has been set as read_only \
                  for this session."
             );
             return Err(Error::custom(15_664, 16, 1, &text).into());
         }
-        Some(entry) => (entry.1, entry.2) = (value, read_only),
-        None => context.push((key, value, read_only)),
+        Err(Refused::Full) => {
+            let text = "The value was not set for key because the total size of keys and values \
+                        in the session context would exceed the 1 MB limit.";
+            return Err(Error::custom(15_665, 16, 1, text).into());
+        }
     }
     if let Some(traced) = traced {
         cx.session.accounting.trace.set(&traced);

@@ -6,6 +6,7 @@
 
 mod build;
 mod parse;
+mod scope;
 #[cfg(test)]
 mod tests;
 mod write;

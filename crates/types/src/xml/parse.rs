@@ -3,8 +3,9 @@
 //! Text that is not well formed is an error of the 9400 family with line and character. A DOCTYPE
 //! is refused, as CONVERT refuses it without the style that allows one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use super::scope::Scope;
 use super::{Builder, DEPTH_MAX, Document, QName, XML_URI};
 use crate::text::{PIECE_BYTES, str_pieces};
 use crate::{Error, Msg, Result};
@@ -85,7 +86,7 @@ struct Parser<'t, P> {
     at: usize,
     builder: Builder,
     open: Vec<Open<'t>>,
-    scope: Scope<'t>,
+    scope: Scope<'t, String>,
     whitespace: Whitespace,
     /// Text that was read but not yet added.
     pending: String,
@@ -97,36 +98,6 @@ struct Parser<'t, P> {
 
 /// Attributes of a tag that are compared one by one.
 const FEW: usize = 16;
-
-/// The declarations in scope.
-#[derive(Default)]
-struct Scope<'t> {
-    /// Prefix and URI, innermost last.
-    declared: Vec<(&'t str, String)>,
-    /// Places of the declarations of each prefix, innermost last: a tag may declare thousands.
-    places: HashMap<&'t str, Vec<usize>>,
-}
-
-impl<'t> Scope<'t> {
-    fn declare(&mut self, prefix: &'t str, uri: String) {
-        self.places.entry(prefix).or_default().push(self.declared.len());
-        self.declared.push((prefix, uri));
-    }
-
-    fn uri(&self, prefix: &str) -> Option<&str> {
-        let place = *self.places.get(prefix)?.last()?;
-        Some(&self.declared[place].1)
-    }
-
-    /// Ends the scope of all declarations but the first `count`.
-    fn truncate(&mut self, count: usize) {
-        for (prefix, _) in self.declared.drain(count..) {
-            if let Some(places) = self.places.get_mut(prefix) {
-                places.pop();
-            }
-        }
-    }
-}
 
 /// A fault: makes its message from line and character.
 type Fault = fn(i64, i64) -> Msg<'static>;
@@ -495,7 +466,7 @@ impl<'t, P: FnMut(usize) -> Result<()>> Parser<'t, P> {
     /// Adds an element with its attributes: declarations first, for they count for the tag itself.
     fn begin(&mut self, name: &'t str, attributes: Vec<(&'t str, String, usize)>) -> Result<()> {
         self.flush_text()?;
-        let scope = self.scope.declared.len();
+        let scope = self.scope.len();
         let mut preserve = self.open.last().is_some_and(|open| open.preserve);
         for (attribute, value, at) in &attributes {
             let prefix = match attribute.split_once(':') {

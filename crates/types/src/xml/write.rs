@@ -3,6 +3,7 @@
 use crate::pause::{Pause, Steps};
 use crate::text::str_pieces;
 
+use super::scope::Scope;
 use super::{Document, NodeId, NodeKind, QName, XML_URI};
 
 impl Document {
@@ -15,19 +16,19 @@ impl Document {
     /// As [`Self::write`]; pauses now and then.
     pub fn write_pausing(&self, node: NodeId, out: &mut String, pause: Pause) {
         let steps = Steps::new(pause);
-        Writer { document: self, scope: Vec::new(), out, steps }.node(node);
+        Writer { document: self, scope: Scope::default(), out, steps }.node(node);
     }
 }
 
 struct Writer<'d> {
     document: &'d Document,
-    /// Declarations in scope of what is written: prefix and URI, innermost last.
-    scope: Vec<(String, String)>,
+    /// Declarations in scope of what is written.
+    scope: Scope<'d, &'d str>,
     out: &'d mut String,
     steps: Steps,
 }
 
-impl Writer<'_> {
+impl<'d> Writer<'d> {
     fn node(&mut self, node: NodeId) {
         self.steps.step();
         let document = self.document;
@@ -105,15 +106,13 @@ impl Writer<'_> {
     }
 
     /// Declares the name space of a name if it is not in scope.
-    fn need(&mut self, name: &QName) {
-        let declared = self.scope.iter().rev().find(|(prefix, _)| *prefix == name.prefix);
-        let bound = declared.map_or("", |(_, uri)| uri.as_str());
-        if bound != name.uri && name.uri != XML_URI {
+    fn need(&mut self, name: &'d QName) {
+        if self.scope.uri(&name.prefix).unwrap_or_default() != name.uri && name.uri != XML_URI {
             self.declare(&name.prefix, &name.uri);
         }
     }
 
-    fn declare(&mut self, prefix: &str, uri: &str) {
+    fn declare(&mut self, prefix: &'d str, uri: &'d str) {
         self.out.push_str(" xmlns");
         if !prefix.is_empty() {
             self.out.push(':');
@@ -122,7 +121,7 @@ impl Writer<'_> {
         self.out.push_str("=\"");
         escape_attribute(uri, self.out);
         self.out.push('"');
-        self.scope.push((prefix.to_owned(), uri.to_owned()));
+        self.scope.declare(prefix, uri);
     }
 }
 

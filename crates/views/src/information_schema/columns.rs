@@ -5,10 +5,8 @@ use types::Value;
 use metadata::column::{
     Column, INT, SMALLINT, SYSNAME, TINYINT, ascii, col, int, nv, opt, rows, shape, text, vc,
 };
-use metadata::objects::{
-    ColumnRow, character_length, character_set, collation_name, columns_of_tables_and_views,
-    datetime_precision, numeric_facts, octet_length,
-};
+use metadata::objects::{ColumnRow, character_set, collation_name, columns_of_tables_and_views};
+use metadata::type_facts::{character_length, datetime_precision, numeric_facts, octet_length};
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[

@@ -9,10 +9,8 @@ use ::catalog::UserType;
 use metadata::column::{
     Column, INT, SMALLINT, SYSNAME, TINYINT, col, int, nv, opt, rows, shape, text, unknown,
 };
-use metadata::objects::{
-    character_length, character_set, collation_name, datetime_precision, numeric_facts,
-    octet_length,
-};
+use metadata::objects::{character_set, collation_name};
+use metadata::type_facts::{character_length, datetime_precision, numeric_facts, octet_length};
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<(String, Arc<UserType>, ColumnType)>] = &[

@@ -7,10 +7,8 @@ use ::catalog::UserType;
 use metadata::column::{
     Column, INT, SMALLINT, SYSNAME, TINYINT, col, int, nv, opt, rows, shape, text,
 };
-use metadata::objects::{
-    ParameterRow, character_length, character_set, collation_name, datetime_precision,
-    numeric_facts, octet_length, parameters,
-};
+use metadata::objects::{ParameterRow, character_set, collation_name, parameters};
+use metadata::type_facts::{character_length, datetime_precision, numeric_facts, octet_length};
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[

@@ -200,6 +200,14 @@ fn views() -> Vec<Case> {
         view("COL_NAME, COLUMNPROPERTY of all", "SELECT COUNT(COL_NAME(object_id, column_id)), SUM(COLUMNPROPERTY(object_id, name, 'AllowsNull')) FROM sys.columns"),
         view("OBJECT_DEFINITION of all", "SELECT SUM(LEN(OBJECT_DEFINITION(object_id))) FROM sys.objects"),
         view("sys.sql_modules", "SELECT MAX(definition) FROM sys.sql_modules"),
+        Case::new("dependencies of a procedure that names many", 100, |_| {
+            "SELECT COUNT(*) FROM sys.sql_expression_dependencies".to_owned()
+        })
+        .after(|n| {
+            let named = list(n, "; ", |at| format!("SELECT * FROM dbo.x{at}"));
+            vec![format!("CREATE PROCEDURE p AS {named}")]
+        }),
+        view("OBJECT_ID of names that are not there", "SELECT COUNT(*), COUNT(OBJECT_ID('dbo.none_' + name)) FROM sys.objects").at_most(2.2, "each compares the names of all constraints"),
         view("sys.sql_expression_dependencies", "SELECT COUNT(*) FROM sys.sql_expression_dependencies"),
         view("sys.dm_sql_referenced_entities of all", "SELECT COUNT(*) FROM sys.views v CROSS APPLY sys.dm_sql_referenced_entities('dbo.' + v.name, 'OBJECT') r"),
         view("sys.dm_sql_referencing_entities of one", "SELECT COUNT(*) FROM sys.dm_sql_referencing_entities('dbo.t1', 'OBJECT')"),

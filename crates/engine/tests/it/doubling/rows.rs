@@ -26,6 +26,14 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 fn windows() -> Vec<Case> {
+    // Frames of half the rows, `@n`.
+    let wide = |name, of: &'static str| {
+        Case::new(name, 500, move |n| {
+            let of = of.replace("@n", &(n / 2).to_string());
+            format!("SELECT MAX(x) FROM (SELECT {of} AS x FROM t) q")
+        })
+        .after(filled)
+    };
     let window = |name, of: &'static str| {
         Case::new(name, 2_000, move |_| format!("SELECT MAX(x) FROM (SELECT {of} AS x FROM t) q"))
             .after(filled)
@@ -44,9 +52,9 @@ fn windows() -> Vec<Case> {
             "window: SUM, ROWS that follow",
             "SUM(v) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)",
         ),
-        window(
+        wide(
             "window: SUM of floats, wide ROWS",
-            "SUM(CAST(v AS float)) OVER (ORDER BY id ROWS BETWEEN 5000 PRECEDING AND 1 PRECEDING)",
+            "SUM(CAST(v AS float)) OVER (ORDER BY id ROWS BETWEEN @n PRECEDING AND 1 PRECEDING)",
         ).at_most(2.2, "rows times frame: the order of additions counts"),
         window(
             "window: MIN, wide ROWS",
@@ -60,9 +68,9 @@ fn windows() -> Vec<Case> {
             "window: MIN, ROWS that follow",
             "MIN(v) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)",
         ),
-        window(
+        wide(
             "window: COUNT, AVG, STDEV, wide ROWS",
-            "STDEV(v) OVER (ORDER BY id ROWS BETWEEN 5000 PRECEDING AND CURRENT ROW) + AVG(v) OVER (ORDER BY id ROWS BETWEEN 5000 PRECEDING AND 1 FOLLOWING)",
+            "STDEV(v) OVER (ORDER BY id ROWS BETWEEN @n PRECEDING AND CURRENT ROW) + AVG(v) OVER (ORDER BY id ROWS BETWEEN @n PRECEDING AND 1 FOLLOWING)",
         ).at_most(2.2, "rows times frame: the order of additions counts"),
         window(
             "window: texts, wide ROWS",
@@ -100,15 +108,32 @@ fn windows() -> Vec<Case> {
             "PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY v) OVER ()",
         ),
         window("window: as many partitions as rows", "SUM(v) OVER (PARTITION BY id)"),
-        window(
+        wide(
             "window: CHECKSUM_AGG, wide ROWS",
-            "CHECKSUM_AGG(v) OVER (ORDER BY id ROWS BETWEEN 5000 PRECEDING AND 1 FOLLOWING)",
-        ).at_most(2.2, "rows times frame: the order of additions counts"),
+            "CHECKSUM_AGG(v) OVER (ORDER BY id ROWS BETWEEN @n PRECEDING AND 1 FOLLOWING)",
+        ),
     ]
 }
 
 fn queries() -> Vec<Case> {
     vec![
+        over(
+            "STRING_AGG WITHIN GROUP, in groups",
+            1_000,
+            "SELECT MAX(LEN(x)) FROM (SELECT STRING_AGG(CAST(v AS varchar(max)), ',') \
+             WITHIN GROUP (ORDER BY v, id) AS x FROM t GROUP BY g) q",
+        ),
+        over(
+            "JSON_ARRAYAGG in groups",
+            1_000,
+            "SELECT MAX(LEN(x)) FROM (SELECT JSON_ARRAYAGG(v) AS x FROM t GROUP BY g) q",
+        ),
+        Case::new("join of two GENERATE_SERIES", 2_000, |n| {
+            format!(
+                "SELECT COUNT(*) FROM GENERATE_SERIES(1, {n}) a \
+                 JOIN GENERATE_SERIES(1, {n}) b ON b.value = a.value"
+            )
+        }),
         over("COUNT(DISTINCT)", 2_000, "SELECT COUNT(DISTINCT id), SUM(DISTINCT v) FROM t"),
         over(
             "COUNT(DISTINCT) in groups",
@@ -204,7 +229,7 @@ fn recursion() -> Vec<Case> {
                  SELECT x, l + 1 FROM c WHERE l < 5) SELECT COUNT(*) FROM c"
             )
         }),
-        Case::new("recursive CTE, joined by key", 500, |_| {
+        Case::new("recursive CTE, joined by key", 50, |_| {
             "WITH c AS (SELECT id, g FROM t WHERE id = 1 UNION ALL SELECT t.id, t.g FROM c JOIN t ON t.id = c.id + 1) \
              SELECT COUNT(*) FROM c OPTION (MAXRECURSION 0)"
                 .to_owned()

@@ -14,7 +14,7 @@ fn with_table(case: Case) -> Case {
 }
 
 /// A table `c` with `n` columns.
-fn wide_table(n: usize) -> String {
+pub(super) fn wide_table(n: usize) -> String {
     format!("CREATE TABLE c (id int PRIMARY KEY, {})", list(n, ", ", |at| format!("c{at} int")))
 }
 
@@ -182,7 +182,56 @@ fn columns() -> Vec<Case> {
                 list(n, ", ", |at| format!("a{at}")),
                 list(n, ", ", |at| format!("v + {at} AS a{at}"))
             )
+        }))
+        .at_most(2.1, "4,096 items: each looks for its register in the source"),
+        with_table(Case::new("many columns of a CTE", 250, |n| {
+            let names = list(n, ", ", |at| format!("a{at}"));
+            let values = list(n, ", ", |at| format!("v + {at}"));
+            format!("WITH x ({names}) AS (SELECT {values} FROM t) SELECT {names} FROM x")
+        }))
+        .at_most(2.1, "4,096 items: each looks for its register in the source"),
+        Case::new("many columns of VALUES", 250, |n| {
+            let names = list(n, ", ", |at| format!("a{at}"));
+            let values = list(n, ", ", |at| at.to_string());
+            format!("SELECT {names} FROM (VALUES ({values})) x ({names})")
+        })
+        .at_most(2.1, "4,096 items: each looks for its register in the source"),
+        with_table(Case::new("aggregates of many columns of a derived table", 250, |n| {
+            let values = list(n, ", ", |at| format!("v + {at} AS a{at}"));
+            let sums = list(n, ", ", |at| format!("SUM(a{at})"));
+            format!("SELECT {sums} FROM (SELECT {values} FROM t) x")
+        }))
+        .at_most(2.1, "4,096 items: each looks for its register in the source"),
+        with_table(Case::new("ORDER BY many names", 250, |n| {
+            let values = list(n, ", ", |at| format!("v + {at} AS a{at}"));
+            let names = list(n, ", ", |at| format!("a{at}"));
+            format!("SELECT {values} FROM t ORDER BY {names}")
         })),
+        with_table(Case::new("ORDER BY many names of a UNION", 250, |n| {
+            let values = list(n, ", ", |at| format!("v + {at} AS a{at}"));
+            let names = list(n, ", ", |at| format!("a{at}"));
+            format!("SELECT {values} FROM t UNION ALL SELECT {values} FROM t ORDER BY {names}")
+        })),
+        with_table(Case::new("MERGE with a source of many columns", 250, |n| {
+            let values = list(n, ", ", |at| format!("v + {at} AS a{at}"));
+            let sum = list(n, " + ", |at| format!("a{at}"));
+            format!(
+                "MERGE t USING (SELECT id, {values} FROM t) s ON s.id = t.id \
+                 WHEN MATCHED THEN UPDATE SET v = {sum};"
+            )
+        })),
+        with_table(Case::new("chain of APPLY", 4, |n| {
+            let chain =
+                list(n, " ", |at| format!("CROSS APPLY (SELECT x{at}.y + 1 AS y) x{}", at + 1));
+            format!(
+                "SELECT COUNT(*) FROM t CROSS APPLY (SELECT t.v AS y) x0 {chain} WHERE x{n}.y > 0"
+            )
+        }))
+        .at_most(2.5, "more than 300 are refused"),
+        Case::new("GRANT on many columns", 60, |n| {
+            format!("GRANT SELECT ON c ({}) TO u", list(n, ", ", |at| format!("c{at}")))
+        })
+        .after(|n| vec![wide_table(n), "CREATE USER u WITHOUT LOGIN".to_owned()]),
         Case::new("CREATE TABLE with many columns", 60, wide_table),
         Case::new("SELECT * of many columns", 60, |_| "SELECT * FROM c".to_owned())
             .after(|n| vec![wide_table(n)]),
@@ -232,13 +281,15 @@ fn columns() -> Vec<Case> {
                 "SELECT 1 FROM t a {}",
                 list(n, " ", |at| format!("JOIN t x{at} ON x{at}.id = a.id"))
             )
-        })),
+        }))
+        .at_most(2.5, "more than 300 are refused"),
         with_table(Case::new("outer joins", 4, |n| {
             format!(
                 "SELECT 1 FROM t a {}",
                 list(n, " ", |at| format!("LEFT JOIN t x{at} ON x{at}.id = a.v"))
             )
-        })),
+        }))
+        .at_most(2.5, "more than 300 are refused"),
         with_table(Case::new("EXISTS, many", 10, |n| {
             format!(
                 "SELECT 1 FROM t WHERE {}",
@@ -306,7 +357,8 @@ fn statements() -> Vec<Case> {
         .after(|n| {
             let parameters = list(n, ", ", |at| format!("@p{at} int = 0"));
             vec![format!("CREATE PROCEDURE p {parameters} AS SELECT @p0")]
-        }),
+        })
+        .at_most(2.1, "2,100 parameters, whose names are compared one by one"),
         Case::many("many batches", 200, |n| (0..n).map(|at| format!("SELECT {at}")).collect()),
         Case::many("many batches of different shape", 100, |n| {
             (0..n).map(|at| format!("SELECT 1 AS a{at}")).collect()

@@ -82,6 +82,18 @@ fn xml() -> Vec<Case> {
         Case::new("modify(), one delete of many", 1_000, |n| {
             document(n) + "SET @x.modify('delete /r/e'); SELECT DATALENGTH(@x)"
         }),
+        Case::new("modify(), one insert of many", 200, |n| {
+            format!(
+                "DECLARE @x xml = N'<r/>'; SET @x.modify('insert ({}) into (/r)[1]'); \
+                 SELECT @x.value('count(/r/e)', 'int')",
+                list(n, ",", |at| format!("<e a=\"{at}\"/>"))
+            )
+        }),
+        Case::new("modify(), the last of many", 1_000, |n| {
+            document(n)
+                + "SET @x.modify('replace value of (/r/e[last()]/@a)[1] with \"0\"'); \
+                   SELECT DATALENGTH(@x)"
+        }),
         Case::new("OPENXML", 1_000, |n| {
             document(n)
                 + "DECLARE @h int; EXEC sp_xml_preparedocument @h OUTPUT, @x; \
@@ -154,6 +166,9 @@ fn json() -> Vec<Case> {
         Case::new("OPENJSON nested", 2_000, |n| {
             array(n)
                 + "SELECT COUNT(*) FROM OPENJSON(@j) o CROSS APPLY OPENJSON(o.value) i WHERE o.type = 5"
+        }),
+        Case::new("OPENJSON of the last element", 2_000, |n| {
+            array(n) + &format!("SELECT COUNT(*) FROM OPENJSON(@j, '$[{}]')", n - 1)
         }),
         Case::new("JSON_VALUE at the end", 5_000, |n| {
             array(n) + &format!("SELECT JSON_VALUE(@j, '$[{}].b')", n - 1)
