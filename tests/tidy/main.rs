@@ -20,7 +20,7 @@ const FILE_LINES_MAX: usize = 800;
 const CRATE_LINES_MAX: usize = 16_200;
 
 /// Crates past that wall, with a wall of their size.
-const LARGE_CRATES: &[(&str, usize)] = &[("sos", 31_600), ("storage", 16_900), ("views", 17_000)];
+const LARGE_CRATES: &[(&str, usize)] = &[("sos", 31_600), ("storage", 17_400), ("views", 17_000)];
 
 /// Layer of each crate: it may depend on lower ones only.
 const LAYERS: &[(&str, u8)] = &[

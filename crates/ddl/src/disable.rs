@@ -44,7 +44,7 @@ pub(crate) fn disable(alter: &ast::AlterIndex, of: &Arc<TableDef>, cx: &mut Cx<'
         return Ok(());
     };
     next.indexes.retain(|index| gone.iter().all(|gone| gone.id != index.id));
-    next.disabled.extend(gone.iter().map(|index| IndexDef::clone(index)));
+    next.disabled.extend(gone.iter().copied().cloned());
     next.disabled.sort_by_key(|index| index.id);
     let uses = |key: &ForeignKeyDef| key.referenced == of.id && rests_on(key, of, &gone);
     let own = |key: &&mut ForeignKeyDef| key.enabled && (clustered || uses(key));

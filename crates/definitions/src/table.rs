@@ -241,11 +241,10 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
     let (columnstore, column_index) = (fields.take(18, cx)?, fields.take(19, cx)?);
     let (external, period) = (fields.take(20, cx)?, fields.take(21, cx)?);
     let (role, on) = (fields.take(22, cx)?, fields.take(23, cx)?);
-    let (lock_escalation, disabled) = (fields.take(30, cx)?, fields.take::<Vec<_>>(31, cx)?);
-    let disabled_columns: Option<ColumnIndexDef> = fields.take(32, cx)?;
+    let (lock_escalation, disabled, disabled_columns) =
+        (fields.take(30, cx)?, fields.take::<Vec<_>>(31, cx)?, fields.take(32, cx)?);
     fields.end()?;
-    check(&columns, &indexes)?;
-    check(&columns, &disabled)?;
+    [&indexes, &disabled].iter().try_for_each(|indexes| check(&columns, indexes))?;
     if of == Use::Object && !cx.storages.insert(storage) {
         return fault(format!("storage {} is another table's", storage.0));
     }
@@ -265,10 +264,6 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
         name: &name,
         is_shape: of == Use::Shape,
     })?;
-    let versioning = match role {
-        Role::None | Role::Current(_) => Versioning::Off,
-        Role::History(current) => Versioning::History { current },
-    };
     let table = TableDef {
         id,
         database_id,
@@ -295,11 +290,19 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
         disabled_columns,
         external,
         period,
-        versioning,
+        versioning: versioning_of(role),
         on,
     };
     check_ordinals(&table)?;
     Ok((table, role))
+}
+
+/// Returns what a table knows of its versions before it is linked with its history table.
+fn versioning_of(role: Role) -> Versioning {
+    match role {
+        Role::None | Role::Current(_) => Versioning::Off,
+        Role::History(current) => Versioning::History { current },
+    }
 }
 
 /// Checks what the row layout and the indexes rely on.

@@ -352,7 +352,7 @@ fn range_index_splits_without_losing_sight_of_an_entry() {
 }
 
 /// A node's keys share their first words until a key comes that lacks them, and share again when it
-/// is split: what stays is found meanwhile.
+/// is split. The keys that stay are found all the time.
 fn shared_words_come_and_go() {
     let world = world(IndexKind::Range);
     let like = |bytes: usize, last: u8| [&[1], &vec![0x61; bytes][..], &[last]].concat();

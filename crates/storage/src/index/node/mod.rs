@@ -217,7 +217,7 @@ impl Node {
     /// Makes a root above the two halves of a split.
     pub(super) fn root(left: *mut Self, separator: *mut Item, right: *mut Self) -> Self {
         let root = Self::inner();
-        // SAFETY: the separator of the two halves, which nobody else has yet.
+        // SAFETY: the separator of the two halves, which no other thread has yet.
         let key = unsafe { &*separator }.key.as_slice();
         root.put_item(0, prefix(key), separator);
         root.children[0].store(left, Ordering::Release);

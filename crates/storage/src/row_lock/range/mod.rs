@@ -32,7 +32,7 @@ impl KeyRange {
         }
     }
 
-    fn order(&self) -> (IndexId, Option<(&[u8], bool)>, Option<(&[u8], bool)>) {
+    fn order(&self) -> (IndexId, Rank<'_>, Rank<'_>) {
         (self.index, rank(&self.lower), rank(&self.upper))
     }
 
@@ -55,7 +55,10 @@ impl PartialOrd for KeyRange {
     }
 }
 
-fn rank(bound: &Bound<Box<[u8]>>) -> Option<(&[u8], bool)> {
+/// A bound in the order of bounds: its key, and whether it is the one of two with this key that is behind.
+type Rank<'a> = Option<(&'a [u8], bool)>;
+
+fn rank(bound: &Bound<Box<[u8]>>) -> Rank<'_> {
     match bound {
         Bound::Unbounded => None,
         Bound::Included(key) => Some((key, false)),
