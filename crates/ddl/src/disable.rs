@@ -256,7 +256,7 @@ pub(crate) fn enable(
 /// Runs DBCC DBREINDEX: as ALTER INDEX .. REBUILD of one index, or of all.
 ///
 /// # Errors
-/// As [`rebuild`], and of the lock on the table.
+/// As `rebuild`, and of the lock on the table.
 pub fn reindex(of: Arc<TableDef>, name: Option<&str>, cx: &mut Cx<'_>) -> Result<()> {
     if !of.has_disabled() {
         return Ok(());
