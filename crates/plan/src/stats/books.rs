@@ -267,7 +267,7 @@ impl ProgramBooks {
         self.module().is_some_and(|module| module.is_encrypted)
     }
 
-    /// Returns the whole text, as `sys.dm_exec_sql_text` shows it, or [`ENCRYPTED_TEXT`].
+    /// Returns the whole text, as `sys.dm_exec_sql_text` shows it, or `ENCRYPTED_TEXT`.
     pub fn text(&self) -> String {
         if self.is_encrypted() {
             return ENCRYPTED_TEXT.to_owned();
@@ -309,7 +309,7 @@ impl Program {
         self.books.as_ref().is_some_and(|books| books.is_encrypted())
     }
 
-    /// Returns the text of a part of it, as events show it, or [`ENCRYPTED_TEXT`].
+    /// Returns the text of a part of it, as events show it, or `ENCRYPTED_TEXT`.
     pub fn shown_text(&self, span: tsql::ast::Span) -> &str {
         if self.is_encrypted() { ENCRYPTED_TEXT } else { span.text(&self.source) }
     }
