@@ -1,9 +1,8 @@
 //! Garbage collectors of the process (row versions and the like), and the wait of a request that is
 //! refused memory until a collector has freed some: wait type `MEMORY_ALLOCATION_EXT`.
 //!
-//! A wait ends when there is room, when a pass has freed nothing and left nothing, or when many
-//! passes have freed nothing of what is left, because a transaction can still see it: see
-//! [`Patience`].
+//! A wait ends when there is room, when some passes have freed nothing and left nothing, or when many
+//! have freed nothing of what is left, because a transaction can still see it: see [`Patience`].
 
 use std::time::Duration;
 

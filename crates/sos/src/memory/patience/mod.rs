@@ -5,10 +5,16 @@
 //! some more of them. A pass during which a thread held reclamation back says less: the thread may
 //! be one that the machine does not run just now. Such a pass does not count. Time on the wall
 //! counts nothing: on a busy machine a quarter of a second passes without any work.
+//!
+//! A pass that leaves nothing says nearly all: only a table that was truncated or dropped may still come,
+//! where a thread that has just looked at it does not run just now. So a few more passes follow.
 
 /// Passes that may free nothing, one after the other: a quarter of a second with the collector's
 /// pauses, if the machine has nothing else to do.
 const PASSES: u32 = 50;
+
+/// As [`PASSES`], where the passes leave nothing.
+const EMPTY_PASSES: u32 = 10;
 
 /// What the collectors have done so far, in sums that only grow, and what the last pass left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +34,7 @@ pub(super) enum Next {
     Ask,
     /// Asks for another one after a pause.
     Pause,
-    /// Gives up: what is left can still be seen.
+    /// Gives up: what is left can still be seen, or nothing is left.
     GiveUp,
 }
 
@@ -52,7 +58,7 @@ impl Patience {
             return Next::Ask;
         }
         if now.left == 0 {
-            return Next::GiveUp;
+            self.passes = self.passes.min(EMPTY_PASSES);
         }
         if now.settled != before.settled {
             self.passes -= 1;

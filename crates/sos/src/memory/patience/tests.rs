@@ -32,7 +32,13 @@ fn a_pass_that_frees_something_is_followed_by_another_and_renews_patience() {
 }
 
 #[test]
-fn a_request_gives_up_at_once_where_nothing_is_left() {
-    let none = Progress { left: 0, ..START };
-    assert_eq!(Patience::new(none).after_pass(none), Next::GiveUp);
+fn a_request_gives_up_soon_where_nothing_is_left() {
+    let mut now = Progress { left: 0, ..START };
+    let mut patience = Patience::new(now);
+    for _ in 1..EMPTY_PASSES {
+        now.settled += 1;
+        assert_eq!(patience.after_pass(now), Next::Pause);
+    }
+    now.settled += 1;
+    assert_eq!(patience.after_pass(now), Next::GiveUp);
 }
