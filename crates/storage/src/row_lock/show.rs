@@ -42,24 +42,25 @@ impl LockBook {
     /// Appends the holds on the table of this book, and the writers that wait for them. The lock
     /// is released in between: what is entered or removed in between may be left out.
     pub(crate) fn show(&self, table: TableId, rows: &mut Vec<HoldRow>) {
-        if let Some(book) = self.book.lock().as_ref() {
-            book.show_table(table, rows);
-        }
+        self.look(|book| book.show_table(table, rows));
         let mut last_row = None;
-        while let Some(book) = self.book.lock().as_ref()
-            && let Some(last) = book.show_rows(table, last_row, rows)
-        {
+        while let Some(last) = self.look(|book| book.show_rows(table, last_row, rows)).flatten() {
             last_row = Some(last);
             // Not under the lock, where it would move the whole list.
             rows.reserve(2 * LISTED_AT_ONCE);
         }
-        let mut last_range = None;
-        while let Some(book) = self.book.lock().as_ref()
-            && let Some(last) = book.show_ranges(table, last_range.as_ref(), rows)
+        let mut last = None;
+        while let Some(next) =
+            self.look(|book| book.show_ranges(table, last.as_ref(), rows)).flatten()
         {
-            last_range = Some(last);
+            last = Some(next);
             rows.reserve(2 * LISTED_AT_ONCE);
         }
+    }
+
+    /// Runs `look` under the lock, which is released when this returns; `None` if the book is closed.
+    fn look<R>(&self, look: impl FnOnce(&Book) -> R) -> Option<R> {
+        self.book.lock().as_deref().map(look)
     }
 }
 
