@@ -41,7 +41,9 @@ pub(crate) use key::{has_key, key_differs, with_buffer};
 pub(crate) use spread::{Ahead, own_part};
 pub(crate) use tree::Finger;
 
-/// An index of a table: a hash index or a range index.
+/// An index of a table: a hash index or a range index. Each look-up reads it, so no block that threads write may be in
+/// its cache lines.
+#[repr(align(64))]
 pub(crate) struct Index {
     pub(crate) id: IndexId,
     pub(crate) uniqueness: Uniqueness,
