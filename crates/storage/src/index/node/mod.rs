@@ -1,5 +1,9 @@
 //! Nodes of the range index: sorted arrays of pointers to immutable items. They can be read while a
 //! writer shifts them; a reader validates the node's version afterwards.
+//!
+//! Beside each pointer are two words of the item's key, which decide most comparisons without reading
+//! the item. What all keys of the node start with is kept once, and the two words are those behind it
+//! (docs/decisions/0413, 0456).
 
 use std::cmp::Ordering as Order;
 use std::ptr::NonNull;
@@ -412,7 +416,8 @@ impl Node {
         self.shared.store(u32::try_from(shared).expect("at most COMMON"), Ordering::Relaxed);
     }
 
-    /// Keeps once what all keys of the latched node start with.
+    /// Keeps once what all keys of the latched node start with, and the two words of each key behind
+    /// that. Reads the items only if there is more in common than before.
     fn share_words(&self) {
         let count = self.count();
         let mut shared = self.shared();
