@@ -117,6 +117,7 @@ pub fn compile(
         source,
         statements,
         books: None,
+        is_checked_only: false,
         routine: None,
         compiled: std::sync::OnceLock::new(),
         owner: None,

@@ -24,7 +24,7 @@ pub fn context_of<'s>(session: &'s SessionState, program: &'s Program) -> Binder
     let database =
         if program.switches_database { &session.identity.database } else { &program.database };
     BinderContext {
-        rights: (program.asks() && !session.identity.rights.is_all())
+        rights: (!program.is_checked_only && !session.identity.rights.is_all())
             .then_some(&session.identity.rights),
         chain: program.owner,
         variables: &program.variables,
@@ -50,7 +50,7 @@ pub fn context_ahead<'s>(
         if own { None } else { session.temp.find(name) }
     };
     BinderContext {
-        rights: (program.asks() && !session.identity.rights.is_all())
+        rights: (!program.is_checked_only && !session.identity.rights.is_all())
             .then_some(&session.identity.rights),
         chain: program.owner,
         variables: &program.variables[..variables],

@@ -37,13 +37,14 @@ use ::session::{Options, SessionState};
 /// Error 4121, a function of the database is missing. EXEC earlier in the program may create it.
 const FUNCTION_MISSING: i32 = 4121;
 
-/// Checks the body of a module that is being created.
+/// Checks the body of a module that is being created: it may name what its creator has no permission on.
 ///
 /// # Errors
 /// All errors that are known before execution, as [`Error::all`] combines them.
-pub fn check_module(session: &SessionState, program: &Program, name: &str) -> types::Result<()> {
+pub fn check_module(session: &SessionState, mut program: Program, name: &str) -> types::Result<()> {
+    program.is_checked_only = true;
     // Cancelled: no errors are reported, and the request ends at its next statement.
-    let errors = check(session, program, Plans::OfModule).unwrap_or_default();
+    let errors = check(session, &program, Plans::OfModule).unwrap_or_default();
     Error::all(errors).map_or(Ok(()), |error| Err(error.in_procedure(name)))
 }
 

@@ -239,7 +239,7 @@ pub fn check_body(
         parameters,
         &session.identity.database,
     )?;
-    crate::check::check_module(session, &program, name)
+    crate::check::check_module(session, program, name)
 }
 
 /// Moves a procedure's program out of the session's cache, or compiles it.

@@ -43,7 +43,7 @@ pub(crate) fn create(
     let body =
         ::compile::function::compile_trigger(cx.session, create, None, &cx.source, &database)?;
     let name = create.name.object.to_string();
-    ::compile::check::check_module(cx.session, &body, &name)?;
+    ::compile::check::check_module(cx.session, body, &name)?;
     let to = Target { database, schema: "dbo".to_owned(), name };
     let execute_as = execute_as(&create.options, &to, cx)?;
     let options = cx.session.options.of_module();

@@ -164,7 +164,7 @@ fn check_body(
         &cx.source,
         &to.database,
     )?;
-    ::compile::check::check_module(cx.session, &program, &to.name)
+    ::compile::check::check_module(cx.session, program, &to.name)
 }
 
 fn ends_with_return(statement: &ast::Statement) -> bool {

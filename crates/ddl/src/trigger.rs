@@ -54,7 +54,7 @@ pub(crate) fn create(
     check_instead(create, (&table, kind), &to.name, cx)?;
     let (on, source) = (Some(&*table), &cx.source);
     let body = compile_trigger(cx.session, create, on, source, &to.database)?;
-    ::compile::check::check_module(cx.session, &body, &to.name)?;
+    ::compile::check::check_module(cx.session, body, &to.name)?;
     let execute_as = execute_as(&create.options, &to, cx)?;
     let options = cx.session.options.of_module();
     let instance = Arc::clone(&cx.session.instance);

@@ -56,8 +56,10 @@ pub struct Program {
     pub source: Arc<str>,
     /// How many statements have a place in the statistics.
     pub statements: u32,
-    /// Its entry in the statistics; `None` for a program that is only checked.
+    /// Its entry in the statistics; `None` for a program that is only checked or described.
     pub books: Option<Arc<ProgramBooks>>,
+    /// Whether it is the body of a module that is being created: binding it asks for no permissions.
+    pub is_checked_only: bool,
     /// For the body of a trigger or function: which one.
     pub routine: Option<Routine>,
     /// Set once everything that can be bound before the program runs has been bound without error.

@@ -7,7 +7,7 @@ use super::{
     Class, DB_DATA_READER, DB_DATA_WRITER, DB_DDL_ADMIN, DB_DENY_DATA_READER, DB_DENY_DATA_WRITER,
     DB_SECURITY_ADMIN,
 };
-use crate::{Database, Object};
+use crate::{Database, Object, UserType};
 
 /// A set of permissions.
 pub type Bits = u16;
@@ -74,6 +74,7 @@ pub struct Rules {
     whole: Said,
     schemas: BTreeMap<i32, Said>,
     objects: BTreeMap<i32, Said>,
+    types: BTreeMap<i32, Said>,
     /// Whether there is any DENY.
     denies: bool,
 }
@@ -88,7 +89,8 @@ impl Rules {
                 Class::Whole => &mut rules.whole,
                 Class::Schema => rules.schemas.entry(rule.object_id).or_default(),
                 Class::Object => rules.objects.entry(rule.object_id).or_default(),
-                Class::Principal | Class::Type => continue,
+                Class::Type => rules.types.entry(rule.object_id).or_default(),
+                Class::Principal => continue,
             };
             let bits = bits_of(&rule.permission);
             if rule.granted {
@@ -103,11 +105,20 @@ impl Rules {
 
     /// Returns the permissions held on an object of a schema; none if VIEW DEFINITION is denied.
     pub fn on(&self, schema: i32, object: &Object) -> Bits {
+        self.held(schema, self.objects.get(&object.id())) & possible(object)
+    }
+
+    /// Returns the permissions held on an alias type or table type of a schema; none if VIEW DEFINITION is denied.
+    pub fn on_type(&self, schema: i32, of: &UserType) -> Bits {
+        self.held(schema, self.types.get(&of.id)) & (EXECUTE | REFERENCES | DEFINITION)
+    }
+
+    fn held(&self, schema: i32, own: Option<&Said>) -> Bits {
         let of_schema = self.schemas.get(&schema).copied().unwrap_or_default();
-        let own = self.objects.get(&object.id()).copied().unwrap_or_default();
+        let own = own.copied().unwrap_or_default();
         let granted = self.whole.granted | of_schema.granted | own.granted;
         let denied = self.whole.denied | of_schema.denied | own.denied;
-        if denied & VIEW != 0 { 0 } else { granted & !denied & possible(object) }
+        if denied & VIEW != 0 { 0 } else { granted & !denied }
     }
 
     /// Returns whether all definitions in the database are visible, leaving DENY on single items
@@ -119,13 +130,6 @@ impl Rules {
     /// Returns whether no item is hidden.
     pub fn sees_all(&self) -> bool {
         self.defines_all() && !self.denies
-    }
-
-    /// Returns whether anything is granted on a schema, or on the whole database.
-    pub fn names_schema(&self, schema: i32) -> bool {
-        let own = self.schemas.get(&schema).copied().unwrap_or_default();
-        let denied = self.whole.denied | own.denied;
-        denied & VIEW == 0 && (self.whole.granted | own.granted) & !denied != 0
     }
 }
 

@@ -14,12 +14,11 @@ use sos::memory::{MemoryClerk, with_clerk};
 
 use super::rules::{Bits, DEFINITION, Rules};
 use super::{DB_OWNER, FIXED_ROLE_FIRST, Rights};
-use crate::{Catalog, Class, Database, Object, PrincipalKind, PropertyClass, Schema};
+use crate::{Catalog, Class, Database, Object, PrincipalKind, PropertyClass, UserType};
 
 /// Number of copies that a session keeps: one for each database that a statement may name.
 const COPIES_MAX: usize = 4;
-/// Ids of schemas and principals that exist in every database are below this, or at least
-/// [`FIXED_ROLE_FIRST`].
+/// Ids of principals that exist in every database are below this, or at least [`FIXED_ROLE_FIRST`].
 const OWN_FIRST: i32 = 5;
 
 /// The copies of databases that were made for a session.
@@ -97,11 +96,10 @@ impl<'v> Viewer<'v> {
         copy.objects.retain(|_, object| sees(shown_with(object)));
         let withheld = copy.objects.values().filter(|object| !reads(shown_with(object)));
         copy.withheld = withheld.map(Object::id).collect();
-        copy.withheld.extend(self.withheld_types());
-        let with_objects: BTreeSet<&str> = copy.objects.values().map(Object::schema).collect();
-        copy.schemas.retain(|_, schema| {
-            self.sees_schema(schema) || with_objects.contains(schema.name.as_str())
-        });
+        copy.types.retain(|_, of| self.on_type(of) != 0);
+        // A table type is shown with a permission on it; its conditions and defaults are not.
+        let withheld = copy.types.values().filter(|of| self.on_type(of) & DEFINITION == 0);
+        copy.withheld.extend(withheld.filter_map(|of| of.shape.as_ref()).map(|table| table.id));
         let asks = |permission| self.rights.has_of_database(self.database, permission);
         if !asks("ALTER ANY DATABASE DDL TRIGGER") && !self.rules.defines_all() {
             copy.triggers.clear();
@@ -112,47 +110,29 @@ impl<'v> Viewer<'v> {
         if !asks("ALTER ANY EXTERNAL FILE FORMAT") && !self.rules.defines_all() {
             copy.file_formats.clear();
         }
-        if !asks("ALTER ANY DATASPACE") && !self.rules.defines_all() {
-            let is_used = |id: i32| {
-                copy.objects.values().any(|object| match object {
-                    Object::Table(table) => table.placements().any(|on| on.scheme == id),
-                    _ => false,
-                })
-            };
-            let used: BTreeSet<i32> = copy
-                .partition_schemes
-                .values()
-                .filter(|it| is_used(it.id))
-                .map(|it| it.id)
-                .collect();
-            copy.partition_schemes.retain(|_, scheme| used.contains(&scheme.id));
-            let functions: BTreeSet<i32> =
-                copy.partition_schemes.values().map(|scheme| scheme.function).collect();
-            copy.partition_functions.retain(|_, function| functions.contains(&function.id));
-        }
         self.principals(&mut copy);
         let hidden = hidden(self.database, &sees);
+        let types: BTreeSet<i32> = copy.types.values().map(|of| of.id).collect();
         copy.properties.retain(|(of, _), _| match of.class {
             PropertyClass::ObjectOrColumn | PropertyClass::Parameter | PropertyClass::Index => {
                 !hidden.contains(&of.major_id)
             }
-            PropertyClass::Database
-            | PropertyClass::Schema
-            | PropertyClass::DatabasePrincipal
-            | PropertyClass::Type => true,
+            PropertyClass::Type => types.contains(&of.major_id),
+            PropertyClass::Database | PropertyClass::Schema | PropertyClass::DatabasePrincipal => {
+                true
+            }
         });
         copy
     }
 
-    /// Returns the tables of types whose conditions and defaults the login may not read: all but those of
-    /// schemas that it owns, unless it has VIEW DEFINITION of the database.
-    fn withheld_types(&self) -> Vec<i32> {
-        let owns = |schema: &str| {
-            self.database.schema(schema).is_some_and(|schema| self.ids.contains(&schema.owner))
-        };
-        let all = self.database.types.values();
-        let others = all.filter(|of| !self.rules.defines_all() && !owns(&of.schema));
-        others.filter_map(|of| of.shape.as_ref()).map(|table| table.id).collect()
+    /// Returns the permissions held on a type; all for its owner and that of its schema.
+    fn on_type(&self, of: &UserType) -> Bits {
+        let schema = self.database.schema(&of.schema);
+        let owns_schema = schema.is_some_and(|schema| self.ids.contains(&schema.owner));
+        if owns_schema || self.ids.contains(&self.database.owner_of_type(of)) {
+            return Bits::MAX;
+        }
+        self.rules.on_type(schema.map_or(crate::DBO, |schema| schema.id), of)
     }
 
     /// Returns the permissions held on each object except triggers, by id; all for owners.
@@ -169,12 +149,6 @@ impl<'v> Viewer<'v> {
         };
         let objects = self.database.objects.values();
         objects.filter(|o| !matches!(o, Object::Trigger(_))).map(of_object).collect()
-    }
-
-    fn sees_schema(&self, schema: &Schema) -> bool {
-        !(OWN_FIRST..FIXED_ROLE_FIRST).contains(&schema.id)
-            || self.ids.contains(&schema.owner)
-            || self.rules.names_schema(schema.id)
     }
 
     /// Copies users and roles: the login's own, the system's, and those it may manage or has a

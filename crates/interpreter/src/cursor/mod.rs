@@ -207,7 +207,7 @@ impl Runner<'_> {
             tables,
             database: Arc::clone(if program.switches_database { own } else { &program.database }),
             owner: program.owner,
-            asks: program.asks(),
+            asks: !program.is_checked_only,
             procedure_id: cx.frame.procedure_id,
             sql_handle: program
                 .books

@@ -325,11 +325,6 @@ impl Program {
         self.books.as_ref().is_some_and(|books| books.module().is_none())
     }
 
-    /// Returns whether binding checks permissions: not where a program is only checked.
-    pub fn asks(&self) -> bool {
-        self.books.is_some() || self.owner.is_some()
-    }
-
     /// Returns whether the program may still run.
     #[inline]
     pub fn is_cached(&self) -> bool {

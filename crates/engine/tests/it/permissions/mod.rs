@@ -16,6 +16,7 @@ mod diagnosis;
 mod loads;
 mod partitions;
 mod query_store;
+mod secrets;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
