@@ -181,13 +181,16 @@ fn a_cancellation_between_two_rounds_leaves_the_transaction() {
     assert_eq!(sets(&mut stage.test, "SELECT COUNT(*) FROM t WHERE gone = 1"), [[["1"]]]);
 }
 
-/// Two sessions remove duplicates at the same time, and each would keep another one.
+/// Two sessions remove duplicates at the same time, and each would keep another one. On a busy machine the victim of a
+/// deadlock may claim its rows again before the other session runs, until its rounds are used up: that is 1205, and
+/// the other one's statement holds.
 #[test]
 fn two_that_remove_duplicates_at_once_leave_one_of_each() {
     const DEDUPE: &str = "WITH d AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY id ORDER) AS n \
          FROM t) DELETE d WHERE n > 1";
     for (begin, end) in [("", ""), ("BEGIN TRAN; ", "; COMMIT")] {
         let instance = instance_on(2, |_| {});
+        let mut victims = 0;
         let mut test = login(&instance);
         run(&mut test, "CREATE DATABASE d");
         run(&mut test, "USE d");
@@ -206,8 +209,10 @@ fn two_that_remove_duplicates_at_once_leave_one_of_each() {
             });
             for answer in answers {
                 let (_, answer) = answer.recv().expect("it ends");
-                assert!(answer.errors.is_empty(), "{answer:?}");
+                assert!(answer.errors.iter().all(|error| error.number == 1205), "{answer:?}");
+                victims += answer.errors.len();
             }
+            assert!(victims <= 4, "{victims} victims in {round} rounds");
             let left = sets(&mut test, "SELECT COUNT(*), COUNT(DISTINCT k) FROM t");
             assert_eq!(left, [[["500", "500"]]], "round {round}: {begin}");
             run(
