@@ -153,6 +153,12 @@ pub(crate) fn hash_cost(left: f64, right: f64) -> f64 {
     TABLE + right * BUILD + left * PROBE
 }
 
+/// Returns the cost of looking rows of a catalog view up by its key: less than a hash join the other
+/// way around, so that the rows that are looked up for keep their order ([`super::view_key`]).
+pub(crate) fn look_up_cost(left: f64, right: f64) -> f64 {
+    TABLE + (left + right) * PROBE / 2.0
+}
+
 /// Returns the cost of comparing all left rows with all right ones, which are buffered.
 pub(crate) fn product_cost(left: f64, right: f64) -> f64 {
     TABLE + right * BUILD + left * right * TEST

@@ -6,10 +6,11 @@ use hashbrown::HashMap;
 use super::Hints;
 use super::attach::{Method, is_equi};
 use super::estimate::{
-    self, Estimate, bare, column_of, distinct, estimate, hash_cost, product_cost,
+    self, Estimate, bare, column_of, distinct, estimate, hash_cost, look_up_cost, product_cost,
 };
 use super::join::INPUTS_EXACT_MAX;
 use super::seek;
+use super::view_key::key_of;
 use plan::expr::{CompareOp, Expr, ExprKind, Register};
 use plan::query::Node;
 use plan::statement::table_of;
@@ -30,13 +31,16 @@ pub(crate) struct Relation {
     pub estimate: Estimate,
     /// Rows before predicates, if it is a table.
     base: f64,
+    /// Registers of its key, if it is a catalog view.
+    view_key: Option<Vec<Register>>,
 }
 
 impl Relation {
     pub(crate) fn new(node: Node, fills: Registers, needs: u64) -> Self {
         let estimate = estimate(&node);
         let base = scan_of(&node).map_or(estimate.rows, estimate::table_rows).max(1.0);
-        Self { node, fills, needs, estimate, base }
+        let view_key = key_of(&node);
+        Self { node, fills, needs, estimate, base, view_key }
     }
 
     /// Replaces its node by one that fills the same registers.
@@ -332,7 +336,9 @@ impl Search<'_> {
         // Whatever the estimated number of rows, since estimates may be far off.
         let product = if joined { 0.0 } else { PRODUCT };
         let seek = if right.count_ones() == 1 { self.seek(left, right) } else { None };
-        let by_hash = if keyed {
+        let by_hash = if keyed && self.looks_up(left, right) {
+            a.cost + b.cost + look_up_cost(a.rows, b.rows)
+        } else if keyed {
             a.cost + b.cost + hash_cost(a.rows, b.rows)
         } else {
             a.cost + b.cost + product_cost(a.rows, b.rows)
@@ -357,6 +363,19 @@ impl Search<'_> {
             _ => 0.0,
         };
         Some(entry(cost + product + unasked, method))
+    }
+
+    /// Returns whether the right set is a catalog view whose whole key is equal to columns of the left.
+    fn looks_up(&self, left: u64, right: u64) -> bool {
+        let relation = &self.relations[right.trailing_zeros() as usize];
+        let Some(key) = relation.view_key.as_ref().filter(|_| right.count_ones() == 1) else {
+            return false;
+        };
+        let equated = |register: &Register| {
+            let joins = self.predicates.iter().filter(|p| p.joins(left, right));
+            joins.flat_map(|p| p.columns).flatten().any(|column| column == *register)
+        };
+        key.iter().all(equated)
     }
 
     /// Returns whether a hint requests a seek on the single table of a set that has none yet.

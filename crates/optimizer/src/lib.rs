@@ -38,6 +38,7 @@ mod stream;
 mod sweep;
 mod unnest;
 mod unordered;
+mod view_key;
 
 use std::sync::Arc;
 

@@ -94,6 +94,13 @@ fn a_lock_is_granted_when_it_is_given_back_and_the_wait_is_shown() {
     let who = sets(&mut holder, &format!("EXEC sp_who '{number}' EXEC sp_who2 '{number}'"));
     assert_eq!(who[0][0][5].trim(), me.to_string());
     assert_eq!(who[1][0][4].trim(), me.to_string());
+    // Both are readings of sysprocesses, as in SQL Server: the state and the command of the request.
+    let columns = "SELECT status, cmd FROM sysprocesses WHERE spid";
+    let process = sets(&mut holder, &format!("{columns} = {number}"));
+    let (status, command) = (process[0][0][0].trim(), process[0][0][1].trim());
+    assert_eq!(status, "suspended");
+    assert_eq!([who[0][0][2].trim(), who[0][0][7].trim()], [status, command]);
+    assert_eq!([who[1][0][1].trim(), who[1][0][6].trim()], ["SUSPENDED", command]);
     run(&mut holder, "EXEC sp_releaseapplock 'a', 'Session'");
     let (_, answer) = waiting.recv_timeout(PATIENCE).unwrap();
     assert_eq!(result(&answer), "1");

@@ -16,44 +16,39 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_set_session_context", id: 0, run: set_session_context },
 ];
 
+/// sp_who: as SQL Server's, a reading of sysprocesses, so that a session's command and state are those of its request.
 static WHO: TextProcedure = TextProcedure {
     name: "sp_who",
     parameters: &[("@loginame", "nvarchar(128)")],
     text: "
-SELECT s.session_id AS spid, CAST(0 AS smallint) AS ecid, CAST(s.status AS nchar(30)) AS status,
-    CAST(s.login_name AS nvarchar(128)) AS loginame, CAST(s.host_name AS nchar(128)) AS hostname,
-    CAST(ISNULL(b.by_session, 0) AS char(5)) AS blk, DB_NAME(s.database_id) AS dbname,
-    CAST(CASE s.status WHEN 'running' THEN 'SELECT' ELSE 'AWAITING COMMAND' END AS nchar(26)) AS cmd,
-    CAST(0 AS int) AS request_id
-FROM sys.dm_exec_sessions AS s
-LEFT JOIN (SELECT r.session_id, MIN(r.blocking_session_id) AS by_session FROM sys.dm_exec_requests AS r
-    WHERE r.blocking_session_id <> 0 GROUP BY r.session_id) AS b ON b.session_id = s.session_id
-WHERE @loginame IS NULL OR s.login_name = @loginame OR CAST(s.session_id AS nvarchar(128)) = @loginame
-    OR (@loginame = 'active' AND s.status <> 'sleeping')
-ORDER BY s.session_id",
+SELECT p.spid, p.ecid, p.status, CAST(RTRIM(p.loginame) AS nvarchar(128)) AS loginame, p.hostname,
+    CAST(ISNULL(p.blocked, 0) AS char(5)) AS blk, DB_NAME(p.dbid) AS dbname, p.cmd, p.request_id
+FROM sys.sysprocesses AS p
+WHERE @loginame IS NULL OR p.loginame = @loginame OR CAST(p.spid AS nvarchar(128)) = @loginame
+    OR (@loginame = 'active' AND p.cmd <> 'AWAITING COMMAND')
+ORDER BY p.spid",
 };
 
-/// sp_who2: sp_who with the additional columns that SQL Server's tools read. Disk I/O is 0.
+/// sp_who2: sp_who with the additional columns that SQL Server's tools read. A state other than sleeping is in capitals.
 static WHO2: TextProcedure = TextProcedure {
     name: "sp_who2",
     parameters: &[("@loginame", "nvarchar(128)")],
     text: "
-SELECT CAST(s.session_id AS char(5)) AS SPID, CAST(s.status AS nvarchar(30)) AS Status,
-    CAST(s.login_name AS nvarchar(128)) AS Login, CAST(ISNULL(s.host_name, N'  .') AS nvarchar(128)) AS HostName,
-    CAST(CASE WHEN b.by_session IS NULL THEN '  .' ELSE CAST(b.by_session AS char(5)) END AS char(5)) AS BlkBy,
-    DB_NAME(s.database_id) AS DBName,
-    CAST(CASE s.status WHEN 'running' THEN 'SELECT' ELSE 'AWAITING COMMAND' END AS nvarchar(26)) AS Command,
-    s.cpu_time AS CPUTime, CAST(0 AS int) AS DiskIO,
-    CAST(SUBSTRING(CONVERT(varchar(23), s.last_request_start_time, 121), 6, 5) + ' '
-        + SUBSTRING(CONVERT(varchar(23), s.last_request_start_time, 121), 12, 8) AS varchar(15)) AS LastBatch,
-    CAST(s.program_name AS nvarchar(128)) AS ProgramName, CAST(s.session_id AS char(5)) AS SPID,
-    CAST('0' AS char(5)) AS REQUESTID
-FROM sys.dm_exec_sessions AS s
-LEFT JOIN (SELECT r.session_id, MIN(r.blocking_session_id) AS by_session FROM sys.dm_exec_requests AS r
-    WHERE r.blocking_session_id <> 0 GROUP BY r.session_id) AS b ON b.session_id = s.session_id
-WHERE @loginame IS NULL OR s.login_name = @loginame OR CAST(s.session_id AS nvarchar(128)) = @loginame
-    OR (@loginame = 'active' AND s.status <> 'sleeping')
-ORDER BY s.session_id",
+SELECT CAST(p.spid AS char(5)) AS SPID,
+    CAST(CASE p.status WHEN 'sleeping' THEN p.status ELSE UPPER(p.status) END AS nvarchar(30)) AS Status,
+    CAST(RTRIM(p.loginame) AS nvarchar(128)) AS Login,
+    CAST(CASE p.hostname WHEN '' THEN '  .' ELSE RTRIM(p.hostname) END AS nvarchar(128)) AS HostName,
+    CAST(CASE ISNULL(p.blocked, 0) WHEN 0 THEN '  .' ELSE CAST(p.blocked AS char(5)) END AS char(5)) AS BlkBy,
+    DB_NAME(p.dbid) AS DBName, CAST(RTRIM(p.cmd) AS nvarchar(26)) AS Command,
+    p.cpu AS CPUTime, p.physical_io AS DiskIO,
+    CAST(SUBSTRING(CONVERT(varchar(23), p.last_batch, 121), 6, 5) + ' '
+        + SUBSTRING(CONVERT(varchar(23), p.last_batch, 121), 12, 8) AS varchar(15)) AS LastBatch,
+    CAST(RTRIM(p.program_name) AS nvarchar(128)) AS ProgramName, CAST(p.spid AS char(5)) AS SPID,
+    CAST(p.request_id AS char(5)) AS REQUESTID
+FROM sys.sysprocesses AS p
+WHERE @loginame IS NULL OR p.loginame = @loginame OR CAST(p.spid AS nvarchar(128)) = @loginame
+    OR (@loginame = 'active' AND p.cmd <> 'AWAITING COMMAND')
+ORDER BY p.spid",
 };
 
 /// The size is NULL: databases are in memory and have no size.

@@ -7,7 +7,7 @@ use types::Value;
 use ::catalog::{Object, SequenceDef};
 use metadata::column::{
     BIT, Column, INT, SMALLINT, SYSNAME, TINYINT, VARIANT, bit, col, int, opt, rows, shape, small,
-    text, unknown,
+    text,
 };
 use metadata::{Rows, Scope, SystemView};
 
@@ -24,9 +24,10 @@ const COLUMNS: &[Column<(String, Arc<SequenceDef>)>] = &[
     opt("MAXIMUM_VALUE", VARIANT, |r| r.1.variant(r.1.maximum)),
     opt("INCREMENT", VARIANT, |r| r.1.variant(r.1.increment)),
     opt("CYCLE_OPTION", BIT, |r| bit(r.1.cycle)),
-    unknown("DECLARED_DATA_TYPE", SYSNAME),
-    unknown("DECLARED_NUMERIC_PRECISION", TINYINT),
-    unknown("DECLARED_NUMERIC_SCALE", TINYINT),
+    // A sequence keeps the base type of an alias type.
+    opt("DECLARED_DATA_TYPE", SYSNAME, |r| text(r.1.data_type.name())),
+    opt("DECLARED_NUMERIC_PRECISION", TINYINT, |r| Value::TinyInt(r.1.data_type.precision())),
+    opt("DECLARED_NUMERIC_SCALE", TINYINT, |r| Value::TinyInt(r.1.data_type.scale())),
 ];
 
 pub(crate) static VIEW: SystemView = SystemView {
