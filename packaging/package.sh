@@ -6,15 +6,17 @@
 #   .tar.gz  the same without the service, for machines without dpkg
 #   .deb     by dpkg-deb alone; what it depends on is read from the binary
 #
+# QUICK=1 hardly compresses: for tests. OUT names another folder than target/package.
 # Needs dpkg-deb, readelf, gzip and python3. The binary is not stripped: the sampler reads its line tables (0385).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 BINARY=${BINARY:-target/release/clearway}
-OUT=target/package
+OUT=${OUT:-target/package}
 STAGE=$OUT/stage
 [ -x "$BINARY" ] || { echo "package: $BINARY is missing: make build" >&2; exit 1; }
 VERSION=$("$BINARY" --version | cut -d' ' -f2)
+if [ -n "${QUICK:-}" ]; then XZ=-Znone GZIP=-1n; else XZ=-Zxz GZIP=-9n; fi
 case $(uname -m) in
 x86_64) ARCH=amd64 ;;
 aarch64) ARCH=arm64 ;;
@@ -52,7 +54,7 @@ install -Dm 644 "$made/clearway.bash" "$OUT/$ARCHIVE/completions/clearway.bash"
 install -Dm 644 "$made/_clearway" "$OUT/$ARCHIVE/completions/_clearway"
 install -Dm 644 packaging/debian/clearway.service "$OUT/$ARCHIVE/systemd/clearway.service"
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$OUT" -cf - "$ARCHIVE" |
-    gzip -9n > "$OUT/$ARCHIVE.tar.gz"
+    gzip "$GZIP" > "$OUT/$ARCHIVE.tar.gz"
 rm -r "${OUT:?}/$ARCHIVE"
 
 install -m 644 packaging/debian/clearway.service "$STAGE/lib/systemd/system/clearway.service"
@@ -85,7 +87,7 @@ echo /etc/default/clearway > "$STAGE/DEBIAN/conffiles"
     echo "Architecture: $ARCH"
     echo "Maintainer: The Clearway authors <clearway@localhost.invalid>"
     echo "Installed-Size: $(du -sk --apparent-size --exclude=DEBIAN "$STAGE" | cut -f1)"
-    echo "Depends: $(packaging/depends.py "$BINARY"), adduser, init-system-helpers"
+    echo "Depends: $(packaging/depends.py "$BINARY"), adduser"
     echo "Section: database"
     echo "Priority: optional"
     echo "Description: in-memory SQL engine that speaks SQL Server's protocol"
@@ -96,6 +98,6 @@ echo /etc/default/clearway > "$STAGE/DEBIAN/conffiles"
 } > "$STAGE/DEBIAN/control"
 (cd "$STAGE" && find . -path ./DEBIAN -prune -o -type f -printf '%P\0' | sort -z | xargs -0 md5sum > DEBIAN/md5sums)
 find "$STAGE" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
-dpkg-deb --root-owner-group -Zxz --build "$STAGE" "$OUT/clearway_${VERSION}_$ARCH.deb" >/dev/null
+dpkg-deb --root-owner-group "$XZ" --build "$STAGE" "$OUT/clearway_${VERSION}_$ARCH.deb" >/dev/null
 rm -r "$STAGE"
 ls -l "$OUT"

@@ -7,6 +7,7 @@ mod diagnose;
 mod events;
 mod lab;
 mod log;
+mod notify;
 mod profile;
 mod race;
 mod serve;

@@ -13,7 +13,7 @@ use sos::memory::MemoryModel;
 use sos::memory::experiment::Experiment;
 
 use crate::variables::Variables;
-use crate::{ServeArguments, wrong_usage};
+use crate::{ServeArguments, notify, wrong_usage};
 
 /// Environment variables that may hold the password of `sa`, in order of precedence.
 const PASSWORD_VARIABLES: [&str; 2] = ["CLEARWAY_SA_PASSWORD", "MSSQL_SA_PASSWORD"];
@@ -62,12 +62,12 @@ fn serve(options: &Options, console: Option<webconsole::settings::Settings>) -> 
         console.start(server.machine(), server.instance(), tls)?;
     }
     print(&format!("{}\n", server.ready_line()));
-    notify("READY=1");
+    report("READY=1");
     // This thread is idle until the end, so the memory that its start has freed goes to others.
     sos::memory::tidy();
     signals.wait().map_err(|error| format!("signals: {error}"))?;
     let signal = signals.take().map_err(|error| format!("signals: {error}"))?;
-    notify("STOPPING=1");
+    report("STOPPING=1");
     server.stop(signal.unwrap_or(sos::sys::Stop::Terminate));
     Ok(())
 }
@@ -78,9 +78,9 @@ fn print(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Tells the service manager, if there is one. A server that it does not hear still serves.
-fn notify(state: &str) {
-    if let Err(error) = sos::sys::notify_service(state) {
+/// Reports a state to the service manager, if there is one. Without an answer there the server still serves.
+fn report(state: &str) {
+    if let Err(error) = notify::service_manager(state) {
         sos::error_log::line(&format_args!("NOTIFY_SOCKET, {state}: {error}"));
     }
 }

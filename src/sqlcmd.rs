@@ -14,7 +14,7 @@ use crate::stress::EncryptName;
 /// The words after `sqlcmd`, as they are.
 #[derive(Args)]
 pub(crate) struct SqlcmdArguments {
-    /// sqlcmd's options
+    /// The options of sqlcmd and their values
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
     words: Vec<OsString>,
 }

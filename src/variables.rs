@@ -1,6 +1,6 @@
 //! `--mssql-variables`: settings from the environment variables of SQL Server's container image.
 //!
-//! They are read only on request, since programs that start servers of their own (`lab`, `stress` in a container) pass their
+//! They are read only on request, since programs that start servers (`lab`, `stress` in a container) pass their
 //! environment on. A variable without a value counts as not set. docs/container.md lists them all.
 
 use std::collections::BTreeSet;
@@ -28,13 +28,13 @@ const NEEDLESS: [(&str, &[&str]); 5] = [
 /// The settings that variables have, as text: `serve.rs` checks them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Variables {
-    /// MSSQL_IP_ADDRESS.
+    /// The address to listen on, of MSSQL_IP_ADDRESS.
     pub(crate) listen: Option<String>,
-    /// MSSQL_TCP_PORT.
+    /// The port to listen on, of MSSQL_TCP_PORT.
     pub(crate) port: Option<String>,
-    /// MSSQL_MEMORY_LIMIT_MB, with its unit.
+    /// The limit on memory with its unit, of MSSQL_MEMORY_LIMIT_MB.
     pub(crate) max_memory: Option<String>,
-    /// MSSQL_DATA_DIR.
+    /// The folder of the data, of MSSQL_DATA_DIR.
     pub(crate) data: Option<String>,
     /// SA_PASSWORD, the older name of MSSQL_SA_PASSWORD.
     pub(crate) sa_password: Option<String>,

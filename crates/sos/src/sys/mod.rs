@@ -12,7 +12,6 @@ mod forbid;
 mod host;
 mod image;
 mod memory;
-mod notify;
 mod os_disk;
 mod other;
 mod poll;
@@ -51,7 +50,6 @@ pub(crate) use memory::{
     raise_locked_limit, release, reserve, resident_stack, resident_variables, resident_within,
     untouched_from,
 };
-pub use notify::notify_service;
 pub use os_disk::OsDisk;
 pub use other::{
     TaskTimes, kernel_ticks_per_second, process_clock_ns, process_cpu_ns, process_resident_bytes,

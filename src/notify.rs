@@ -1,4 +1,4 @@
-//! Tells the service manager in which state this process is, as sd_notify(3) does.
+//! Reports the state of this process to the service manager, as sd_notify(3) does.
 //!
 //! systemd starts a `Type=notify` service with NOTIFY_SOCKET in its environment: the address of a datagram socket, a path or,
 //! after `@`, a name in the abstract namespace. Each message is a few lines such as `READY=1`.
@@ -9,8 +9,6 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-use super::{SysCause, call};
-
 /// The environment variable that holds the address of the service manager's socket.
 const VARIABLE: &str = "NOTIFY_SOCKET";
 
@@ -18,12 +16,12 @@ const VARIABLE: &str = "NOTIFY_SOCKET";
 ///
 /// # Errors
 /// If the address in NOTIFY_SOCKET is none, or nothing receives there.
-pub fn notify_service(state: &str) -> io::Result<bool> {
+pub(crate) fn service_manager(state: &str) -> io::Result<bool> {
     let Some(place) = std::env::var_os(VARIABLE).filter(|place| !place.is_empty()) else {
         return Ok(false);
     };
     let address = address(&place)?;
-    call(SysCause::Process, || UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address))?;
+    UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address)?;
     Ok(true)
 }
 
