@@ -40,7 +40,8 @@ def texts(folder):
 
 def main():
     linked = crates()
-    packages = json.loads(run("cargo", "metadata", "--locked", "--format-version", "1"))["packages"]
+    host = re.search(r"^host: (.+)$", run("rustc", "-vV"), re.M)[1]
+    packages = json.loads(run("cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", host))["packages"]
     packages = sorted((p for p in packages if (p["name"], p["version"]) in linked and p["source"]), key=lambda p: (p["name"], p["version"]))
     owners, without = collections.OrderedDict(), []
     for package in packages:
