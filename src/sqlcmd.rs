@@ -244,15 +244,15 @@ mod tests {
                 assert!(said.contains(&format!("-{option}")), "{said}");
             }
         }
-        for (word, value) in [("-f", "1252"), ("-w", "80"), ("-N", "x"), ("-t", "soon"), ("-h", "")]
-        {
-            let said = sql(&["-U", "sa", word, value]).err().unwrap();
-            assert!(said.contains(word), "{said}");
+        for word in ["-f1252", "-w80", "-Nx", "-tsoon", "-h-", "-r2.5", "-C1", "-Vhigh"] {
+            let said = sql(&["-U", "sa", word]).err().unwrap();
+            assert!(said.contains(&word[..2]), "{said}");
         }
         assert!(sql(&["-E"]).err().unwrap().contains("Windows"));
         assert!(sql(&["-Q", "x"]).err().unwrap().contains("-U"));
         assert!(sql(&["-U", "sa", "-Q", "x", "-i", "y"]).is_err());
         assert!(sql(&["--query"]).is_err() && sql(&["text"]).is_err() && sql(&["-"]).is_err());
+        assert!(sql(&["-U"]).is_err() && sql(&["-U", "sa", "-v"]).is_err());
     }
 
     #[test]
