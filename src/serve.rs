@@ -159,12 +159,12 @@ impl<'a> Given<'a> {
 }
 
 fn memory_max(arguments: &ServeArguments, variables: &Variables) -> Result<u64, String> {
-    let (given, variable) = (&arguments.max_memory, &variables.max_memory);
-    let given = Given::new("--max-memory", given, "MSSQL_MEMORY_LIMIT_MB", variable, "");
-    if given.text.is_empty() && arguments.max_memory.is_none() {
-        return Ok(server::options::default_memory_max());
-    }
-    parse_memory(given.text).map_err(|why| wrong(given.name, given.text, &why))
+    let (name, text) = match (&arguments.max_memory, &variables.max_memory) {
+        (Some(text), _) => ("--max-memory", text),
+        (None, Some(text)) => ("MSSQL_MEMORY_LIMIT_MB", text),
+        (None, None) => return Ok(server::options::default_memory_max()),
+    };
+    parse_memory(text).map_err(|why| wrong(name, text, &why))
 }
 
 /// Returns the settings of the console, if there is to be one.

@@ -56,7 +56,6 @@ impl Life {
             tls: tls::Tls::new(&Certificate::SelfSigned, server_name).expect("no files"),
             encryption: *encryption,
             limits: Limits { login_timeout: SHORT, ..Limits::default() },
-            start_in_log: false,
             server_name: server_name.clone(),
             client_log: log::ClientLog::default(),
             seats: Seats::new(10),
@@ -104,6 +103,7 @@ fn options() -> Options {
         encryption: Encryption::Off,
         certificate: Certificate::SelfSigned,
         limits: Limits { login_timeout: PATIENCE, ..Limits::default() },
+        start_in_log: false,
     }
 }
 
