@@ -20,7 +20,7 @@ fn have(programs: &[&str]) -> bool {
     let is_there = |name: &str| std::env::split_paths(&path).any(|at| at.join(name).exists());
     let missing = programs.iter().find(|name| !is_there(name));
     if let Some(name) = missing {
-        println!("skipped: no {name}");
+        eprintln!("skipped: no {name}");
     }
     missing.is_none()
 }
