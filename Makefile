@@ -30,6 +30,7 @@
 # make drivers  only the tests through real drivers
 # make sqltools  installs Microsoft's SqlToolsService (SMO, DacFx) and runs tests/drivers/test_sqltools.py: 2 minutes
 # make pgo      builds target/pgo/clearway, a server that is compiled by what a load has shown: 15 minutes
+# make package  target/package: an archive and a Debian package of target/release/clearway, or of BINARY=FILE (docs/install.md)
 # make touch-times  seconds from touching a file to a running binary, for each crate
 # make support  writes docs/support.md from the engine's test scripts
 # make options  writes docs/options.md from the tables of the engine's tests
@@ -61,7 +62,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-clickbench bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-tpcc race-setup soak crash planted kill slt grammar differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling pgo stalls sqltools
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-clickbench bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-tpcc race-setup soak crash planted kill slt grammar differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling pgo stalls sqltools package
 build:
 	cargo build --release --locked
 
@@ -276,6 +277,9 @@ top-cost: build
 
 pgo:
 	tests/pgo.sh
+
+package:
+	packaging/package.sh
 
 console-cost: build
 	tests/console-cost.py

@@ -7,12 +7,15 @@ mod diagnose;
 mod events;
 mod lab;
 mod log;
+mod notify;
 mod profile;
 mod race;
 mod serve;
 mod sql;
+mod sqlcmd;
 mod stress;
 mod top;
+mod variables;
 
 use std::process::ExitCode;
 
@@ -47,6 +50,9 @@ enum Verb {
     Race(Box<race::RaceArguments>),
     /// Sends statements to any TDS server, typed, piped or from files, and prints the results.
     Sql(Box<sql::SqlArguments>),
+    /// As `sql`, for scripts that call sqlcmd: exactly sqlcmd's options, each of which works or is refused by name.
+    #[command(disable_help_flag = true)]
+    Sqlcmd(sqlcmd::SqlcmdArguments),
     /// Generates load on any TDS server and reports latencies, rates and errors.
     Stress(Box<stress::StressArguments>),
     /// Prints the events of event files as JSON, one event to a line.
@@ -65,12 +71,12 @@ enum Verb {
 /// Arguments of `serve`, as text: `serve.rs` checks them.
 #[derive(Args)]
 struct ServeArguments {
-    /// Address to listen on, such as 127.0.0.1, 0.0.0.0 or ::1
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
-    listen: String,
-    /// Port to listen on; 0 takes a free one and prints it
-    #[arg(long, value_name = "N", default_value = "1433")]
-    port: String,
+    /// Address to listen on, such as 127.0.0.1 (the default), 0.0.0.0 or ::1
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// Port to listen on, by default 1433; 0 takes a free one and prints it
+    #[arg(long, value_name = "N")]
+    port: Option<String>,
     /// Port of the dedicated admin connection, on this machine only: it is answered where all workers
     /// wait. 0 takes a free one; default 1434 if --port is 1433, else none
     #[arg(long, value_name = "N")]
@@ -86,14 +92,14 @@ struct ServeArguments {
     data: Option<String>,
     /// Recover only what was committed up to this UTC time, such as 2026-11-28T14:05:00.5; what is
     /// later is lost
-    #[arg(long, value_name = "TIME", requires = "data")]
+    #[arg(long, value_name = "TIME")]
     recover_until: Option<String>,
     /// Recover what is readable of a damaged folder, and say what is lost
-    #[arg(long, requires = "data")]
+    #[arg(long)]
     salvage: bool,
     /// Keep the rows of SCHEMA_ONLY tables from an orderly stop to the next start; after a kill they
     /// are empty
-    #[arg(long, requires = "data")]
+    #[arg(long)]
     keep_schema_only: bool,
     /// Limit on memory: bytes, or with KB, MB, GB, TB; default three quarters of the machine's or
     /// container's
@@ -106,7 +112,7 @@ struct ServeArguments {
     /// limit on memory
     #[arg(long, value_name = "BYTES")]
     max_query_memory: Option<String>,
-    /// Number of schedulers; default one per CPU
+    /// Number of schedulers; default one per CPU or, in a container, what its quota of CPU time allows
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     schedulers: Option<String>,
     /// How the ledger distinguishes CPU time from waiting: auto, rseq, switches, schedstat or wall
@@ -149,6 +155,10 @@ struct ServeArguments {
     /// Time limit for requests in progress when the server stops
     #[arg(long, value_name = "TIME", default_value = "30s")]
     shutdown_timeout: String,
+    /// Takes what no option says from the variables of SQL Server's container image: MSSQL_TCP_PORT, MSSQL_DATA_DIR
+    /// and others, also SA_PASSWORD; the log names those that have no effect
+    #[arg(long)]
+    mssql_variables: bool,
     /// The most concurrent connections
     #[arg(long, value_name = "N", default_value = "32767")]
     max_connections: String,
@@ -165,6 +175,7 @@ fn main() -> ExitCode {
             Some(Verb::Lab(arguments)) => lab::run(&arguments),
             Some(Verb::Race(arguments)) => race::run(&arguments),
             Some(Verb::Sql(arguments)) => sql::run(&arguments),
+            Some(Verb::Sqlcmd(arguments)) => sqlcmd::run(&arguments),
             Some(Verb::Stress(arguments)) => stress::run(&arguments),
             Some(Verb::Events(arguments)) => events::run(&arguments),
             Some(Verb::Log(arguments)) => log::run(&arguments),

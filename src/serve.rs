@@ -12,7 +12,8 @@ use sos::ledger::SourceChoice;
 use sos::memory::MemoryModel;
 use sos::memory::experiment::Experiment;
 
-use crate::{ServeArguments, wrong_usage};
+use crate::variables::Variables;
+use crate::{ServeArguments, notify, wrong_usage};
 
 /// Environment variables that may hold the password of `sa`, in order of precedence.
 const PASSWORD_VARIABLES: [&str; 2] = ["CLEARWAY_SA_PASSWORD", "MSSQL_SA_PASSWORD"];
@@ -21,10 +22,15 @@ const SCHEDULERS_MAX: usize = 1_024;
 
 /// Runs the server. Returns 0 after an orderly stop, 2 for wrong arguments, 1 for other errors.
 pub(crate) fn run(arguments: &ServeArguments) -> ExitCode {
-    let options = match options(arguments) {
+    let variables = match variables(arguments) {
+        Ok(variables) => variables,
+        Err(what) => return wrong_usage(&what),
+    };
+    let options = match options(arguments, &variables) {
         Ok(options) => options,
         Err(what) => return wrong_usage(&what),
     };
+    variables.without_effect.iter().for_each(|line| sos::error_log::line(line));
     let console = match console(arguments) {
         Ok(console) => console,
         Err(what) => return wrong_usage(&what),
@@ -56,10 +62,12 @@ fn serve(options: &Options, console: Option<webconsole::settings::Settings>) -> 
         console.start(server.machine(), server.instance(), tls)?;
     }
     print(&format!("{}\n", server.ready_line()));
+    report("READY=1");
     // This thread is idle until the end, so the memory that its start has freed goes to others.
     sos::memory::tidy();
     signals.wait().map_err(|error| format!("signals: {error}"))?;
     let signal = signals.take().map_err(|error| format!("signals: {error}"))?;
+    report("STOPPING=1");
     server.stop(signal.unwrap_or(sos::sys::Stop::Terminate));
     Ok(())
 }
@@ -70,27 +78,39 @@ fn print(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
+/// Reports a state to the service manager, if there is one. Without an answer there the server still serves.
+fn report(state: &str) {
+    if let Err(error) = notify::service_manager(state) {
+        sos::error_log::line(&format_args!("NOTIFY_SOCKET, {state}: {error}"));
+    }
+}
+
+/// Reads the environment variables of SQL Server's image, if they are asked for.
+fn variables(arguments: &ServeArguments) -> Result<Variables, String> {
+    match arguments.mssql_variables {
+        true => Variables::read(&server::options::collation()),
+        false => Ok(Variables::default()),
+    }
+}
+
 /// Checks the arguments; returns the server's options.
-fn options(arguments: &ServeArguments) -> Result<Options, String> {
+fn options(arguments: &ServeArguments, variables: &Variables) -> Result<Options, String> {
     let schedulers =
         arguments.schedulers.as_deref().map(|text| number("--schedulers", text, SCHEDULERS_MAX));
-    let memory_max = match &arguments.max_memory {
-        Some(text) => parse_memory(text).map_err(|why| wrong("--max-memory", text, &why))?,
-        None => server::options::default_memory_max(),
-    };
+    let port = Given::new("--port", &arguments.port, "MSSQL_TCP_PORT", &variables.port, "1433");
     let query_memory_max = arguments.max_query_memory.as_deref().map(|text| {
         parse_bytes(text)
             .and_then(|n| if n > 0 { Ok(n) } else { Err("it must be more than zero".to_owned()) })
             .map_err(|why| wrong("--max-query-memory", text, &why))
     });
     Ok(Options {
-        address: address(&arguments.listen)?,
-        port: port("--port", &arguments.port)?,
-        admin_port: admin_port(arguments)?,
+        address: address(arguments, variables)?,
+        port: parse_port(port.name, port.text)?,
+        admin_port: admin_port(arguments, port.text)?,
         socket: arguments.socket.clone(),
-        sa_password: password(arguments)?,
-        data: data(arguments)?,
-        memory_max,
+        sa_password: password(arguments, variables)?,
+        data: data(arguments, variables)?,
+        memory_max: memory_max(arguments, variables)?,
         memory_model: MemoryModel::of_name(&arguments.memory_model).ok_or_else(|| {
             let expected = "expected conventional, locked or large";
             wrong("--memory-model", &arguments.memory_model, expected)
@@ -111,7 +131,40 @@ fn options(arguments: &ServeArguments) -> Result<Options, String> {
             _ => Certificate::SelfSigned,
         },
         limits: limits(arguments)?,
+        start_in_log: arguments.mssql_variables,
     })
+}
+
+/// A setting's text, and the option or variable that it is from.
+struct Given<'a> {
+    name: &'static str,
+    text: &'a str,
+}
+
+impl<'a> Given<'a> {
+    /// The option goes before the variable.
+    fn new(
+        option: &'static str,
+        given: &'a Option<String>,
+        variable: &'static str,
+        value: &'a Option<String>,
+        default: &'a str,
+    ) -> Self {
+        match (given, value) {
+            (Some(text), _) => Self { name: option, text },
+            (None, Some(text)) => Self { name: variable, text },
+            (None, None) => Self { name: option, text: default },
+        }
+    }
+}
+
+fn memory_max(arguments: &ServeArguments, variables: &Variables) -> Result<u64, String> {
+    let (name, text) = match (&arguments.max_memory, &variables.max_memory) {
+        (Some(text), _) => ("--max-memory", text),
+        (None, Some(text)) => ("MSSQL_MEMORY_LIMIT_MB", text),
+        (None, None) => return Ok(server::options::default_memory_max()),
+    };
+    parse_memory(text).map_err(|why| wrong(name, text, &why))
 }
 
 /// Returns the settings of the console, if there is to be one.
@@ -132,7 +185,7 @@ fn console(arguments: &ServeArguments) -> Result<Option<webconsole::settings::Se
 }
 
 /// Returns where the data is kept, if it is.
-fn data(arguments: &ServeArguments) -> Result<Option<Data>, String> {
+fn data(arguments: &ServeArguments, variables: &Variables) -> Result<Option<Data>, String> {
     let until = arguments.recover_until.as_deref().map(|text| {
         let expected = "expected a UTC time such as 2026-11-28T14:05:00";
         parse_moment(text).ok_or_else(|| wrong("--recover-until", text, expected))
@@ -141,7 +194,16 @@ fn data(arguments: &ServeArguments) -> Result<Option<Data>, String> {
     if arguments.data.as_ref().is_some_and(String::is_empty) {
         return Err("--data must not be empty".to_owned());
     }
-    Ok(arguments.data.as_ref().map(|folder| Data {
+    let Some(folder) = arguments.data.as_ref().or(variables.data.as_ref()) else {
+        let of_folders = [
+            (arguments.recover_until.is_some(), "--recover-until"),
+            (arguments.salvage, "--salvage"),
+            (arguments.keep_schema_only, "--keep-schema-only"),
+        ];
+        let alone = of_folders.iter().find(|(is_given, _)| *is_given);
+        return alone.map_or(Ok(None), |(_, option)| Err(format!("{option} needs --data")));
+    };
+    Ok(Some(Data {
         folder: folder.clone(),
         until_100ns,
         salvage: arguments.salvage,
@@ -179,30 +241,34 @@ fn wrong(option: &str, text: &str, why: &str) -> String {
     format!("invalid value '{text}' for '{option}': {why}")
 }
 
-fn address(text: &str) -> Result<IpAddr, String> {
+fn address(arguments: &ServeArguments, variables: &Variables) -> Result<IpAddr, String> {
+    let (given, variable) = (&arguments.listen, &variables.listen);
+    let given = Given::new("--listen", given, "MSSQL_IP_ADDRESS", variable, "127.0.0.1");
+    let text = given.text;
     if text.eq_ignore_ascii_case("localhost") {
         return Ok(IpAddr::from([127, 0, 0, 1]));
     }
     text.parse().map_err(|_| {
-        wrong("--listen", text, "expected an IP address, such as 127.0.0.1; its port is --port")
+        let expected = "expected an IP address, such as 127.0.0.1; its port is --port";
+        wrong(given.name, text, expected)
     })
 }
 
-fn port(option: &str, text: &str) -> Result<u16, String> {
+fn parse_port(option: &str, text: &str) -> Result<u16, String> {
     text.parse().map_err(|_| wrong(option, text, "expected a number from 0 to 65535"))
 }
 
 /// Clients look for the dedicated admin connection of a default instance at its usual port.
-fn admin_port(arguments: &ServeArguments) -> Result<Option<AdminPort>, String> {
+fn admin_port(arguments: &ServeArguments, server: &str) -> Result<Option<AdminPort>, String> {
     const USUAL: u16 = 1434;
-    let given = arguments.admin_port.as_deref().map(|text| port("--admin-port", text));
+    let given = arguments.admin_port.as_deref().map(|text| parse_port("--admin-port", text));
     let given = given.transpose()?;
-    if given.is_some_and(|port| port != 0 && port.to_string() == arguments.port) {
+    if given.is_some_and(|port| port != 0 && port.to_string() == server) {
         return Err("--admin-port must not be that of --port".to_owned());
     }
     Ok(match given {
         Some(port) => Some(AdminPort::Given(port)),
-        None => (arguments.port == "1433").then_some(AdminPort::Usual(USUAL)),
+        None => (server == "1433").then_some(AdminPort::Usual(USUAL)),
     })
 }
 
@@ -234,7 +300,7 @@ fn encryption(text: &str) -> Result<Encryption, String> {
 }
 
 /// Returns the given password, or makes a random one.
-fn password(arguments: &ServeArguments) -> Result<Password, String> {
+fn password(arguments: &ServeArguments, variables: &Variables) -> Result<Password, String> {
     if let Some(given) = &arguments.sa_password {
         return if given.is_empty() {
             Err("--sa-password must not be empty".to_owned())
@@ -244,7 +310,7 @@ fn password(arguments: &ServeArguments) -> Result<Password, String> {
     }
     for variable in PASSWORD_VARIABLES {
         match std::env::var(variable) {
-            Ok(password) if !password.is_empty() => return Ok(Password::Given(password)),
+            Ok(password) if !password.is_empty() => return Ok(Password::Hidden(password)),
             Ok(_) => return Err(format!("{variable} must not be empty")),
             Err(std::env::VarError::NotPresent) => {}
             Err(std::env::VarError::NotUnicode(_)) => {
@@ -252,5 +318,8 @@ fn password(arguments: &ServeArguments) -> Result<Password, String> {
             }
         }
     }
-    server::random_password().map(Password::Random)
+    match &variables.sa_password {
+        Some(password) => Ok(Password::Hidden(password.clone())),
+        None => server::random_password().map(Password::Random),
+    }
 }

@@ -23,77 +23,77 @@ const PASSWORD_VARIABLE: &str = "SQLCMDPASSWORD";
 pub(crate) struct SqlArguments {
     /// Server: host, host,port or tcp:host,port
     #[arg(short = 'S', long, value_name = "SERVER", default_value = "127.0.0.1")]
-    server: String,
+    pub(super) server: String,
     /// Login on the server
     #[arg(short = 'U', long, value_name = "LOGIN", default_value = "sa")]
-    user: String,
+    pub(super) user: String,
     /// The login's password; else SQLCMDPASSWORD
     #[arg(short = 'P', long, value_name = "PASSWORD")]
-    password: Option<String>,
+    pub(super) password: Option<String>,
     /// Database; default the login's
     #[arg(short = 'd', long, value_name = "NAME", default_value = "")]
-    database: String,
+    pub(super) database: String,
     /// Runs this text, then ends
     #[arg(short = 'Q', value_name = "TEXT", conflicts_with_all = ["query", "input"])]
-    query_and_exit: Option<String>,
+    pub(super) query_and_exit: Option<String>,
     /// Runs this text, then reads more from stdin
     #[arg(short = 'q', value_name = "TEXT", conflicts_with = "input")]
-    query: Option<String>,
+    pub(super) query: Option<String>,
     /// Files to run, one after the other
     #[arg(short = 'i', long, value_name = "FILE", value_delimiter = ',')]
-    input: Vec<PathBuf>,
+    pub(super) input: Vec<PathBuf>,
     /// File for the results
     #[arg(short = 'o', long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
     /// Ends at the first error, with exit code 1
     #[arg(short = 'b', long)]
-    stop_on_error: bool,
+    pub(super) stop_on_error: bool,
     /// The least severity that is an error for -b
     #[arg(short = 'V', long, value_name = "LEVEL", default_value_t = 11)]
-    severity: u8,
+    pub(super) severity: u8,
     /// Prints messages to stderr: 0 for errors, 1 for those of PRINT as well
     #[arg(short = 'r', value_name = "0|1", num_args = 0..=1, default_missing_value = "0")]
-    redirect: Option<u8>,
+    pub(super) redirect: Option<u8>,
     /// Sets scripting variables: name=value
     #[arg(short = 'v', long, value_name = "NAME=VALUE", num_args = 1..)]
-    variable: Vec<String>,
+    pub(super) variable: Vec<String>,
     /// Does not replace $(name) by variables
     #[arg(short = 'x', long)]
-    no_variables: bool,
+    pub(super) no_variables: bool,
     /// Copies the input to the output
     #[arg(short = 'e', long)]
-    echo: bool,
+    pub(super) echo: bool,
     /// Format of results: table, plain, csv or json; default table on a terminal, else plain
     #[arg(long, value_name = "FORMAT")]
-    format: Option<String>,
+    pub(super) format: Option<String>,
     /// Text between two columns of plain results
     #[arg(short = 's', long, value_name = "TEXT", default_value = " ")]
-    separator: String,
+    pub(super) separator: String,
     /// Removes blanks at the ends of plain columns
     #[arg(short = 'W', long)]
-    trim: bool,
+    pub(super) trim: bool,
     /// Rows between two lines of names in plain results: 0 for one at the top, -1 for none
     #[arg(short = 'h', long, value_name = "N", default_value_t = 0, allow_hyphen_values = true)]
-    header_rows: i32,
-    /// Width limit of a plain column of variable length, in characters
+    pub(super) header_rows: i32,
+    /// Width limit of a plain column of variable length, in characters; 0 for none
     #[arg(short = 'y', long, value_name = "N", default_value_t = 256)]
-    variable_width: usize,
+    pub(super) variable_width: usize,
     /// Prints how long each batch took
     #[arg(long)]
     timing: bool,
     /// Encryption: off, on (TLS in TDS) or strict (TDS 8.0); default on, or off to this machine.
     /// Certificates are not checked
     #[arg(short = 'N', long, value_name = "HOW")]
-    encrypt: Option<EncryptName>,
+    pub(super) encrypt: Option<EncryptName>,
     /// Trust the server's certificate, as sqlcmd's -C; this is done in any case
     #[arg(short = 'C', long = "trust-server-certificate")]
     _trust: bool,
     /// Seconds that a login may take; 0 for no limit
     #[arg(short = 'l', long, value_name = "SECONDS", default_value_t = 8)]
-    login_timeout: u64,
+    pub(super) login_timeout: u64,
     /// Seconds that a batch may take before it is cancelled; 0 for no limit
     #[arg(short = 't', long, value_name = "SECONDS", default_value_t = 0)]
-    query_timeout: u64,
+    pub(super) query_timeout: u64,
     /// Prints this help text
     #[arg(short = '?', long, action = clap::ArgAction::Help)]
     help: Option<bool>,
@@ -144,7 +144,7 @@ fn settings(arguments: &SqlArguments) -> Result<Settings, String> {
             separator: arguments.separator.clone(),
             trims: arguments.trim,
             header_rows: arguments.header_rows,
-            variable_max: arguments.variable_width.max(1),
+            variable_max: arguments.variable_width,
         },
         timing: arguments.timing,
     })

@@ -38,6 +38,7 @@ pub(crate) fn server() -> Server {
         encryption: Encryption::On,
         certificate: Certificate::SelfSigned,
         limits: Limits::default(),
+        start_in_log: false,
     };
     Server::start(&options).expect("a server")
 }

@@ -129,17 +129,18 @@ impl Server {
         shared.startup.end();
         let sa_password = match &options.sa_password {
             Password::Random(_) if !is_first => "<the password of the first start>".to_owned(),
-            known => known.text().to_owned(),
+            Password::Hidden(_) => "<the password of the environment>".to_owned(),
+            Password::Random(known) | Password::Given(known) => known.clone(),
         };
         let server =
             Self { machine, shared, address, admin_port, socket, sa_password, data, memory_lost };
-        server.keep_start();
+        server.keep_start(options.start_in_log);
         Ok(server)
     }
 
-    /// Keeps what scripts look for in an error log after a start, in SQL Server's words. It is not
-    /// written to stderr: the banner says it.
-    fn keep_start(&self) {
+    /// Keeps what scripts look for in an error log after a start, in SQL Server's words. It is written to stderr only on
+    /// request: the banner says it.
+    fn keep_start(&self, writes: bool) {
         let (ip, port) = (self.address.ip(), self.address.port());
         let family = if ip.is_ipv4() { "ipv4" } else { "ipv6" };
         let mut lines = vec![
@@ -160,7 +161,16 @@ impl Server {
             "SQL Server is now ready for client connections. This is an informational message; no user action is required."
                 .to_owned(),
         );
-        lines.iter().for_each(|line| sos::error_log::keep(line));
+        lines.push(
+            "Recovery is complete. This is an informational message only. No user action is required."
+                .to_owned(),
+        );
+        for line in &lines {
+            match writes {
+                true => log::line(line),
+                false => sos::error_log::keep(line),
+            }
+        }
     }
 
     /// Returns the address it listens on.
@@ -424,7 +434,7 @@ fn recover(
             false => "SCHEMA_ONLY tables start empty: the last stop has kept nothing".to_owned(),
         });
     }
-    if found.is_new || matches!(password, Password::Given(_)) {
+    if found.is_new || matches!(password, Password::Given(_) | Password::Hidden(_)) {
         instance.set_sa_password(password.text()).map_err(|error| error.to_string())?;
     }
     let mut text = if found.is_new {

@@ -75,6 +75,8 @@ pub enum Certificate {
 pub enum Password {
     /// The operator has given it: it holds from this start on.
     Given(String),
+    /// As `Given`, in the environment: the banner, which a log may keep for long, does not have it.
+    Hidden(String),
     /// It was made for this start. A database that has one already keeps its own.
     Random(String),
 }
@@ -83,7 +85,7 @@ impl Password {
     /// Returns the text of the password.
     pub fn text(&self) -> &str {
         match self {
-            Self::Given(text) | Self::Random(text) => text,
+            Self::Given(text) | Self::Hidden(text) | Self::Random(text) => text,
         }
     }
 }
@@ -147,6 +149,8 @@ pub struct Options {
     pub certificate: Certificate,
     /// Limits on time and number.
     pub limits: Limits,
+    /// Whether stderr has the lines about a start that scripts look for in SQL Server's error log.
+    pub start_in_log: bool,
 }
 
 /// Multipliers of a memory size, by suffix.
@@ -200,6 +204,11 @@ pub fn parse_memory(text: &str) -> Result<u64, String> {
 /// Returns the default memory limit: three quarters of the machine's or the container's memory.
 pub fn default_memory_max() -> u64 {
     (sos::sys::granted_memory_bytes() / 4 * 3).max(MEMORY_BYTES_MIN)
+}
+
+/// Returns the name of the collation that every server has.
+pub fn collation() -> String {
+    types::Collation::default().name()
 }
 
 /// Parses a duration: seconds, or a number with `ms`, `s` or `m`.

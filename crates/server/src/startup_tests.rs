@@ -103,6 +103,7 @@ fn options() -> Options {
         encryption: Encryption::Off,
         certificate: Certificate::SelfSigned,
         limits: Limits { login_timeout: PATIENCE, ..Limits::default() },
+        start_in_log: false,
     }
 }
 

@@ -14,6 +14,8 @@ struct Column {
     name: String,
     ty: ColumnType,
     width: usize,
+    /// Whether values are written whole, without blanks behind them.
+    is_open: bool,
 }
 
 /// Writes results in sqlcmd's format.
@@ -28,16 +30,18 @@ impl Plain {
         Self { layout, columns: Vec::new(), rows: 0 }
     }
 
-    fn width(&self, column: &ResultColumn) -> usize {
+    fn column(&self, column: &ResultColumn) -> Column {
         let ty = &column.column_type;
         let wide = ty
             .data_type
             .display_size()
             .map_or(usize::MAX, |size| usize::try_from(size).unwrap_or(usize::MAX));
-        let is_fixed = !(ty.data_type.is_string() || ty.data_type.is_large());
-        let wide = if is_fixed && wide < 256 { wide } else { wide.min(self.layout.variable_max) };
+        let is_fixed = wide < 256 && !(ty.data_type.is_string() || ty.data_type.is_large());
+        let wide = if is_fixed { wide } else { wide.min(self.layout.variable_max) };
         let least = if ty.nullable { NULL.len() } else { 1 };
-        wide.max(least).max(column.name.chars().count())
+        let width = wide.max(least).max(column.name.chars().count());
+        let is_open = !is_fixed && self.layout.variable_max == 0;
+        Column { name: column.name.clone(), ty: *ty, width, is_open }
     }
 
     fn put_header(&self, out: &mut String) {
@@ -65,12 +69,7 @@ impl Plain {
 
 impl Render for Plain {
     fn begin(&mut self, columns: &[ResultColumn], out: &mut String) {
-        let column = |column: &ResultColumn| Column {
-            name: column.name.clone(),
-            ty: column.column_type,
-            width: self.width(column),
-        };
-        self.columns = columns.iter().map(column).collect();
+        self.columns = columns.iter().map(|column| self.column(column)).collect();
         self.rows = 0;
         if self.layout.header_rows >= 0 {
             self.put_header(out);
@@ -91,6 +90,10 @@ impl Render for Plain {
             let cell = text(value, &column.ty).unwrap_or_else(|| NULL.to_owned());
             if self.layout.trims {
                 out.push_str(cell.trim_end());
+                continue;
+            }
+            if column.is_open {
+                out.push_str(&cell);
                 continue;
             }
             let length = cell.chars().count();

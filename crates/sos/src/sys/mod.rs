@@ -58,9 +58,9 @@ pub use other::{
 pub use poll::{Direction, Event, Events, Poller, Timeout, poll_fd};
 pub(crate) use poll::{Polled, poll_two};
 pub use process::{
-    CpuTimes, RunTimes, allowed_cpus, cpu_times, granted_memory_bytes, lower_priority,
-    open_files_limit, pin_to_cpu, pin_to_cpus, raise_open_files, random_bytes, read_file,
-    resident_bytes, run_times, total_memory_bytes,
+    CpuTimes, RunTimes, allowed_cpus, cpu_times, granted_cpus, granted_memory_bytes,
+    lower_priority, open_files_limit, pin_to_cpu, pin_to_cpus, raise_open_files, random_bytes,
+    read_file, resident_bytes, run_times, total_memory_bytes,
 };
 pub use signal::{
     Stop, StopSignals, ask_to_stop, clear_signal_mask, ignore_sigpipe, ignore_sigxfsz, kill_group,

@@ -130,6 +130,22 @@ pub fn raise_open_files() -> u64 {
     })
 }
 
+/// Returns how many threads may run at once: the CPUs that this process may use or, in a container, its quota of CPU time in whole
+/// CPUs, rounded up; at least 1.
+#[must_use]
+pub fn granted_cpus() -> usize {
+    let quota = super::cgroup::cpu_limit().and_then(|limit| limit.cpus);
+    within_quota(allowed_cpus().len(), quota)
+}
+
+/// Returns the least number of CPUs that can use up the quota, and no more than there are.
+fn within_quota(cpus: usize, quota: Option<f64>) -> usize {
+    let fits = |count: &usize| {
+        quota.is_none_or(|quota| u32::try_from(*count).is_ok_and(|count| f64::from(count) < quota))
+    };
+    (1..cpus).take_while(fits).count() + 1
+}
+
 /// The CPUs that this process may use.
 #[must_use]
 pub fn allowed_cpus() -> Vec<usize> {
@@ -184,4 +200,16 @@ pub fn random_bytes<const N: usize>() -> [u8; N] {
         filled += got.expect("getrandom never fails once the system has started");
     }
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quota_in_whole_cpus_bounds_the_threads() {
+        let counts = [(4, None), (4, Some(1.5)), (4, Some(2.0)), (4, Some(0.1)), (2, Some(8.0))];
+        assert_eq!(counts.map(|(cpus, quota)| within_quota(cpus, quota)), [4, 2, 2, 1, 2]);
+        assert_eq!(within_quota(0, None), 1, "a system that does not tell");
+    }
 }

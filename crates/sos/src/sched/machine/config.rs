@@ -6,7 +6,7 @@ use crate::sampler;
 /// The settings of a [`super::Machine`].
 #[derive(Clone, Debug)]
 pub struct MachineConfig {
-    /// Schedulers; 0 for one per CPU that the process may use.
+    /// Schedulers; 0 for one per CPU that the process may use, within the quota of its container.
     pub schedulers: usize,
     /// Workers at most; 0 for 512, or 16 per scheduler if that is more.
     pub workers_max: usize,

@@ -62,7 +62,7 @@ impl Machine {
     pub fn start(config: &MachineConfig) -> io::Result<Self> {
         crate::lock::calibrate();
         let cpus = sys::allowed_cpus();
-        let count = if config.schedulers == 0 { cpus.len().max(1) } else { config.schedulers };
+        let count = if config.schedulers == 0 { sys::granted_cpus() } else { config.schedulers };
         let workers_max =
             if config.workers_max == 0 { (16 * count).max(512) } else { config.workers_max };
         let quantum_ticks = clock::duration_to_ticks(QUANTUM);
