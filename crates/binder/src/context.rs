@@ -10,7 +10,7 @@ use crate::{Binder, CteScope, Level};
 use catalog::name::Name;
 use catalog::options::{Meaning, Options};
 use catalog::security::{Owner, Rights};
-use catalog::{Catalog, Database, TableDef};
+use catalog::{Catalog, Database, TableDef, Unqualified};
 use plan::program::{TableVariableDef, VariableDef, VariableNames};
 use plan::view::Library;
 use sos::park::Cancel;
@@ -30,6 +30,8 @@ pub struct BinderContext<'s> {
     pub database: &'s str,
     /// Permissions of the principal; `None` if they need no check.
     pub rights: Option<&'s Rights>,
+    /// Where names without a schema are looked up before dbo.
+    pub unqualified: Unqualified<'s>,
     /// The owner of the module that contains the leaf.
     pub chain: Option<Owner>,
     /// SET options of the session.
@@ -59,6 +61,7 @@ impl BinderContext<'_> {
             catalog: &self.catalog,
             server: self.server,
             database: self.database,
+            unqualified: self.unqualified,
             options: self.options,
             meaning: self.options.meaning(),
             temp_tables: &*self.temp_tables,
@@ -83,6 +86,7 @@ struct Surroundings<'a> {
     catalog: &'a Arc<Catalog>,
     server: &'a str,
     database: &'a str,
+    unqualified: Unqualified<'a>,
     options: &'a Options,
     meaning: Meaning,
     temp_tables: &'a FindTable<'a>,
@@ -99,6 +103,7 @@ impl<'a> Binder<'a> {
             catalog: of.catalog,
             server: of.server,
             database: of.database,
+            unqualified: of.unqualified,
             rights: None,
             chain: None,
             synonym: None,
@@ -147,6 +152,7 @@ impl<'a> Binder<'a> {
             catalog: self.catalog,
             server: self.server,
             database: self.database,
+            unqualified: self.unqualified,
             options: self.options,
             meaning: self.meaning,
             temp_tables: self.temp_tables,

@@ -23,7 +23,8 @@ pub(crate) fn bind(binder: &mut Binder<'_>, create: &ast::CreateExternalTable) -
     let database = binder.catalog.database(name).ok_or(Msg::DatabaseNotFound(name))?;
     if let Some(rights) = binder.rights {
         external::check_table_permission(rights, binder.catalog, database)?;
-        let schema = create.name.schema.as_deref().unwrap_or("dbo");
+        let schema = create.name.schema.as_deref();
+        let schema = schema.unwrap_or_else(|| rights.default_schema(database));
         if let Some(schema) = database.schema(schema)
             && !rights.has_on_schema(database, schema, "ALTER")
         {

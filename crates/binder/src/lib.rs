@@ -45,11 +45,12 @@ use ::types::{Msg, Result};
 use catalog::options::Meaning;
 use catalog::options::Options;
 use catalog::security::{Owner, Rights};
-use catalog::{Catalog, TableDef};
+use catalog::{Catalog, Database, TableDef, Unqualified};
 use plan::depth;
 use plan::expr::Expr;
 use plan::program::{TableVariableDef, VariableDef, VariableNames};
 use plan::view::Library;
+use tsql::ast::ObjectName;
 
 /// Height up to which the remaining stack is not checked.
 const TALL_BYTES: usize = 64 * depth::EXPR_BYTES;
@@ -62,6 +63,8 @@ pub struct Binder<'a> {
     pub(crate) server: &'a str,
     /// Name of the current database.
     pub database: &'a str,
+    /// Where names without a schema are looked up before dbo.
+    pub unqualified: Unqualified<'a>,
     /// Permissions of the principal; `None` if they need no check.
     pub rights: Option<&'a Rights>,
     /// The owner of the module that is being bound: no permission is checked on that owner's
@@ -172,6 +175,13 @@ impl Binder<'_> {
         self.height = self.height.max(beside);
         let bound = bound?;
         grown.map(|()| bound)
+    }
+
+    /// Returns the schema of an object's name in a database: that written, else the one in which it
+    /// is found.
+    pub fn schema_of<'n>(&self, database: &'n Database, name: &'n ObjectName) -> &'n str {
+        let first = self.unqualified.schema_in(database);
+        database.schema_of_object(name.schema.as_deref(), first, &name.object)
     }
 
     /// Returns the parts of the statement's state that the optimizer needs.

@@ -10,6 +10,7 @@ use types::{DataType, Length, Msg, Result};
 use crate::statement::shape_of;
 use crate::types::{DefaultLength, system_type};
 use crate::{Binder, atomic};
+use catalog::ModuleSchema;
 use catalog::name::Name;
 use plan::expr::Slot;
 use plan::program::{
@@ -37,6 +38,8 @@ pub struct Parameters {
     pub body: Body,
     /// Whether PARSEONLY is on where the text begins.
     pub parse_only: bool,
+    /// Schema of the module, for a module's body.
+    pub schema: Option<ModuleSchema>,
 }
 
 /// The kind of a program.
@@ -121,6 +124,7 @@ pub fn compile(
         routine: None,
         compiled: std::sync::OnceLock::new(),
         owner: None,
+        schema: parameters.schema,
     })
 }
 

@@ -13,7 +13,7 @@ use super::Binder;
 use super::query::{Resolved, resolve_table};
 use catalog::name::Name;
 use catalog::security::{Guard, Owner, Rights, Securable, State, state_of};
-use catalog::{Catalog, DBO, ModuleDef, Object, SequenceDef, SynonymDef, TableDef};
+use catalog::{Catalog, DBO, Database, ModuleDef, Object, SequenceDef, SynonymDef, TableDef};
 use plan::view::SystemView;
 
 impl<'a> Binder<'a> {
@@ -108,7 +108,7 @@ pub fn named_synonym<'a>(
     }
     let catalog: &'a Catalog = binder.catalog;
     let database = catalog.database(name.database.as_deref().unwrap_or(binder.database))?;
-    let schema = name.schema.as_deref().unwrap_or("dbo");
+    let schema = binder.schema_of(database, name);
     let Some(Object::Synonym(synonym)) = database.object(schema, &name.object) else {
         return None;
     };
@@ -325,6 +325,18 @@ pub fn named<'f>(from: &'f [TableRef], alias: &str) -> Option<&'f ObjectName> {
     })
 }
 
+/// Returns the permissions that guard the columns of an object, and its database; `None` if no check is
+/// needed.
+fn guarded_by<'a>(
+    binder: &Binder<'a>,
+    database_id: i16,
+    object: &Securable<'_>,
+) -> Option<(&'a Rights, &'a Arc<Database>)> {
+    let rights = binder.asked_about(database_id, (object.id, object.schema_id))?;
+    let catalog: &'a Catalog = binder.catalog;
+    Some((rights, catalog.database_by_id(database_id)?))
+}
+
 /// Returns the column permissions of a resolved object with this many columns.
 pub fn guard(
     binder: &Binder<'_>,
@@ -332,8 +344,7 @@ pub fn guard(
     object: &Securable<'_>,
     columns: usize,
 ) -> Option<Arc<Guard>> {
-    let rights = binder.asked_about(database_id, (object.id, object.schema_id))?;
-    let database = binder.catalog.database_by_id(database_id)?;
+    let (rights, database) = guarded_by(binder, database_id, object)?;
     Guard::of(rights, database, object, columns)
 }
 
@@ -345,8 +356,7 @@ pub fn target_guard(
     object: &Securable<'_>,
     columns: usize,
 ) -> Option<Arc<Guard>> {
-    let rights = binder.asked_about(database_id, (object.id, object.schema_id))?;
-    let database = binder.catalog.database_by_id(database_id)?;
+    let (rights, database) = guarded_by(binder, database_id, object)?;
     Guard::of_target(rights, database, object, columns)
 }
 
@@ -357,7 +367,6 @@ pub fn output_guard(
     object: &Securable<'_>,
     places: impl Iterator<Item = Option<usize>>,
 ) -> Option<Arc<Guard>> {
-    let rights = binder.asked_about(database_id, (object.id, object.schema_id))?;
-    let database = binder.catalog.database_by_id(database_id)?;
+    let (rights, database) = guarded_by(binder, database_id, object)?;
     Guard::of_output(rights, database, object, places)
 }

@@ -20,7 +20,7 @@ use types::{Collation, DataType, Length, Result, Value};
 
 use crate::expr::literal_constant;
 use crate::program::Parameters;
-use catalog::{Catalog, Object, TableDef};
+use catalog::{Catalog, Object, TableDef, Unqualified};
 use plan::program::{Program, VariableDef};
 
 /// Longest string that becomes a parameter, in characters.
@@ -37,14 +37,14 @@ pub struct Declared {
 /// Returns the template of a batch, if it is one safe statement.
 pub fn template(
     catalog: &Catalog,
-    database: &str,
+    (database, unqualified): (&str, Unqualified<'_>),
     batch: &Batch,
     text: &str,
 ) -> Option<(Template, Declared)> {
     let [statement] = batch.statements.as_slice() else { return None };
     let mut found = Found::default();
     let target = found.statement(&statement.kind)?;
-    let table = table_of(catalog, database, target)?;
+    let table = table_of(catalog, (database, unqualified), target)?;
     if !found.is_insert && !has_key(table, &found.equal) {
         return None;
     }
@@ -118,13 +118,18 @@ fn parameter_type(constant: &ColumnType) -> Option<ColumnType> {
 }
 
 /// Returns the table that a name refers to, unless it is temporary or behind a view or synonym.
-fn table_of<'c>(catalog: &'c Catalog, database: &str, name: &ObjectName) -> Option<&'c TableDef> {
+fn table_of<'c>(
+    catalog: &'c Catalog,
+    (database, unqualified): (&str, Unqualified<'_>),
+    name: &ObjectName,
+) -> Option<&'c TableDef> {
     if name.server.is_some() || name.is_temporary() {
         return None;
     }
-    let database = name.database.as_deref().unwrap_or(database);
-    let schema = name.schema.as_deref().unwrap_or("dbo");
-    match catalog.database(database)?.object(schema, &name.object)? {
+    let database = catalog.database(name.database.as_deref().unwrap_or(database))?;
+    let first = unqualified.schema_in(database);
+    let schema = database.schema_of_object(name.schema.as_deref(), first, &name.object);
+    match database.object(schema, &name.object)? {
         Object::Table(table) => Some(table),
         _ => None,
     }

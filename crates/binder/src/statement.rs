@@ -229,7 +229,8 @@ fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Re
         (binder.rights, binder.catalog.database(binder.database))
         && !into.table.is_temporary()
     {
-        let schema = into.table.schema.as_deref().unwrap_or("dbo");
+        let schema = into.table.schema.as_deref();
+        let schema = schema.unwrap_or_else(|| rights.default_schema(database));
         rights.check_database(database, "CREATE TABLE")?;
         if let Some(schema) = database.schema(schema)
             && !rights.has_on_schema(database, schema, "ALTER")

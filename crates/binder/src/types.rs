@@ -9,7 +9,6 @@ use types::{Collation, DataType, Error, Length, Msg, Result};
 
 use crate::Binder;
 use catalog::UserType;
-use catalog::name::Name;
 
 /// The default length of a type without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,20 +30,22 @@ impl Binder<'_> {
         if let Some(data_type) = system_type(name, default)? {
             return Ok(ColumnType { data_type, collation, nullable: true });
         }
-        let schema = name.name.schema.as_deref().unwrap_or("dbo");
-        let database = self.catalog.databases.get(&Name::new(self.database));
-        database
-            .and_then(|d| d.types.get(&(Name::new(schema), Name::new(&name.name.object))))
-            .and_then(|t| t.base)
-            .ok_or_else(|| unknown_type(name))
+        let found = self.find_type(&name.name);
+        found.and_then(|found| found.base).ok_or_else(|| unknown_type(name))
     }
 
     /// Finds a table type of the current database.
     pub fn find_table_type(&self, name: &ast::ObjectName) -> Option<Arc<UserType>> {
-        let schema = name.schema.as_deref().unwrap_or("dbo");
-        let database = self.catalog.databases.get(&Name::new(self.database))?;
-        let found = database.types.get(&(Name::new(schema), Name::new(&name.object)))?;
+        let found = self.find_type(name)?;
         found.table.is_some().then(|| Arc::clone(found))
+    }
+
+    /// Finds an alias or table type of the current database.
+    pub fn find_type(&self, name: &ast::ObjectName) -> Option<&Arc<UserType>> {
+        let database = self.catalog.database(self.database)?;
+        let first = self.unqualified.schema_in(database);
+        let schema = database.schema_of_type(name.schema.as_deref(), first, &name.object);
+        database.user_type(schema, &name.object)
     }
 
     /// Returns the collation that a COLLATE clause names for a type. `catalog_default` is that of the catalog's

@@ -50,6 +50,8 @@ mod statistics;
 pub mod table;
 mod temporal;
 mod text;
+mod trigger_order;
+mod unqualified;
 
 pub use backup::{BackupFacts, BackupHistory, Restoring};
 pub use bootstrap::default_files;
@@ -79,6 +81,8 @@ pub use statistics::{ColumnStatistics, Sampled, StatisticsCell, TableStatistics}
 pub use table::{RowShape, create_rows, index_spec, layout_of};
 pub use temporal::{Generated, Period, Versioning};
 pub use text::{ModuleText, Piece};
+pub use trigger_order::{TriggerOrder, TriggerPlace};
+pub use unqualified::{DBO_SCHEMA, ModuleSchema, Unqualified};
 
 /// All databases at one point in time.
 #[derive(Clone, Debug)]
@@ -669,6 +673,8 @@ pub struct ModuleDef {
     pub routine: Option<Routine>,
     /// Whether DISABLE TRIGGER applies.
     pub disabled: bool,
+    /// The events for which a trigger is the first or last: sp_settriggerorder.
+    pub order: Vec<TriggerOrder>,
     /// For a trigger on a view: the view's columns, as the definition of an empty table.
     pub shape: Option<Arc<TableDef>>,
     /// The EXECUTE AS clause, unless CALLER.

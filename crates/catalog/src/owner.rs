@@ -66,7 +66,10 @@ impl Database {
         if self.schemas.values().any(|schema| schema.owner == principal) {
             return Some(Owned::Schema);
         }
-        self.owners.values().any(|owner| *owner == principal).then_some(Owned::Object)
+        if self.owners.values().any(|owner| *owner == principal) {
+            return Some(Owned::Object);
+        }
+        self.types.values().any(|of| of.owner == Some(principal)).then_some(Owned::Type)
     }
 }
 
@@ -76,4 +79,6 @@ pub enum Owned {
     Schema,
     /// At least one object by ALTER AUTHORIZATION.
     Object,
+    /// At least one type by ALTER AUTHORIZATION.
+    Type,
 }

@@ -31,7 +31,8 @@ impl Event {
 /// The AFTER triggers in order, and the INSTEAD OF trigger.
 pub type Triggers = (Vec<Arc<ModuleDef>>, Option<Arc<ModuleDef>>);
 
-/// Finds the enabled triggers of a table for an event, in the order in which they were made; none if there is no trigger.
+/// Finds the enabled triggers of a table for an event: the first, those without an order as they were made, the last.
+/// None if there is no trigger.
 pub fn triggers_of(catalog: &Catalog, table: &TableDef, event: Event) -> Option<Triggers> {
     if table.id < 0 {
         return None;
@@ -46,7 +47,7 @@ pub fn triggers_of(catalog: &Catalog, table: &TableDef, event: Event) -> Option<
     if found.is_empty() {
         return None;
     }
-    found.sort_by_key(|(trigger, _)| trigger.id);
+    found.sort_by_key(|(trigger, _)| (trigger.place_for(event.name()), trigger.id));
     let of = |timing: TriggerTiming| {
         let of = found.iter().filter(move |(_, create)| create.timing == timing);
         of.map(|(trigger, _)| Arc::clone(trigger))

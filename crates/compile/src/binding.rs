@@ -10,7 +10,7 @@ use binder::expr::bind_condition;
 use binder::query::bind_query;
 use binder::{Binder, BinderContext, Level, Source, SourceColumn};
 use catalog::name::Name;
-use catalog::{ColumnDef, TableDef};
+use catalog::{ColumnDef, ModuleSchema, TableDef, Unqualified};
 use plan::expr::Register;
 use plan::program::Program;
 use plan::query::OutputColumn;
@@ -27,6 +27,7 @@ pub fn context_of<'s>(session: &'s SessionState, program: &'s Program) -> Binder
         rights: (!program.is_checked_only && !session.identity.rights.is_all())
             .then_some(&session.identity.rights),
         chain: program.owner,
+        unqualified: unqualified(session, program.schema),
         variables: &program.variables,
         table_variables: &program.table_variables,
         names: program.names.as_deref(),
@@ -53,12 +54,18 @@ pub fn context_ahead<'s>(
         rights: (!program.is_checked_only && !session.identity.rights.is_all())
             .then_some(&session.identity.rights),
         chain: program.owner,
+        unqualified: unqualified(session, program.schema),
         variables: &program.variables[..variables],
         table_variables: &program.table_variables[..tables],
         names: program.names.as_deref(),
         temp_tables: Box::new(find),
         ..bare_context(session, database)
     }
+}
+
+/// Returns where a program's names without a schema are looked up.
+pub fn unqualified(session: &SessionState, module: Option<ModuleSchema>) -> Unqualified<'_> {
+    module.map_or(Unqualified::User(&session.identity.rights), Unqualified::Module)
 }
 
 /// Returns a context without variables, with permission checks.
@@ -73,6 +80,7 @@ pub fn bare_context<'s>(session: &'s SessionState, database: &'s str) -> BinderC
         catalog: Arc::clone(&session.catalog),
         server: &session.instance.config.server_name,
         database,
+        unqualified: Unqualified::User(&session.identity.rights),
         rights: None,
         chain: None,
         options: &session.options,

@@ -7,7 +7,7 @@ use types::{Msg, Result};
 
 use ::binder::program::{Body, Parameters};
 use ::catalog::security::Owner;
-use ::catalog::{ModuleDef, Routine, TableDef};
+use ::catalog::{ModuleDef, ModuleSchema, Routine, TableDef};
 use ::plan::program::{self as plan, Program, RoutineKind, TableVariableDef};
 use ::plan::stats::{Module, Origin};
 use ::session::SessionState;
@@ -34,8 +34,13 @@ pub fn take_function(
     let StatementKind::CreateFunction(create) = &module.ast.kind else {
         return Err(Msg::InternalError.into());
     };
-    let mut program =
-        crate::function::compile_function(session, create, routine, &module.text, &database)?;
+    let mut program = crate::function::compile_function(
+        session,
+        create,
+        routine,
+        (&module.text, ModuleSchema::from(&**module)),
+        &database,
+    )?;
     program.routine = Some(plan::Routine::of(module, RoutineKind::Function));
     program.owner = Some(Owner::of_module(&session.catalog, module));
     let program = register(session, program, module, RoutineKind::Function);
@@ -73,10 +78,11 @@ pub fn compile_function(
     session: &SessionState,
     create: &ast::CreateFunction,
     routine: &Routine,
-    text: &str,
+    (text, schema): (&str, ModuleSchema),
     database: &str,
 ) -> Result<Program> {
     let mut parameters = crate::program_parameters(session, &routine.parameters, database)?;
+    parameters.schema = Some(schema);
     parameters.body = Body::Function(routine.returns);
     let body = match &create.body {
         FunctionBody::Scalar { body, .. } => body,
@@ -122,8 +128,13 @@ pub fn take_trigger(
     let StatementKind::CreateTrigger(create) = &module.ast.kind else {
         return Err(Msg::InternalError.into());
     };
-    let mut program =
-        crate::function::compile_trigger(session, create, table, &module.text, &database)?;
+    let mut program = crate::function::compile_trigger(
+        session,
+        create,
+        table,
+        (&module.text, ModuleSchema::from(&**module)),
+        &database,
+    )?;
     program.routine = Some(plan::Routine::of(module, RoutineKind::Trigger));
     program.owner = Some(Owner::of_module(&session.catalog, module));
     let program = register(session, program, module, RoutineKind::Trigger);
@@ -139,13 +150,13 @@ pub fn compile_trigger(
     session: &SessionState,
     create: &ast::CreateTrigger,
     table: Option<&TableDef>,
-    text: &str,
+    (text, schema): (&str, ModuleSchema),
     database: &str,
 ) -> Result<Program> {
     let ast::RoutineBody::Statements(body) = &create.body else {
         return Err(Msg::NotSupported("EXTERNAL NAME triggers").into());
     };
-    let mut parameters = Parameters::default();
+    let mut parameters = Parameters { schema: Some(schema), ..Parameters::default() };
     let names = ["inserted", "deleted"].into_iter();
     for (name, table) in names.flat_map(|name| table.map(|table| (name, table))) {
         let definition = crate::table::image_of(session, name, table)?;

@@ -34,8 +34,8 @@ use types::value::ColumnType;
 
 use ::binder::Binder;
 use ::binder::program::{Body, Parameters, compile};
-use ::catalog::ProcedureDef;
 use ::catalog::security::Owner;
+use ::catalog::{ModuleSchema, ProcedureDef};
 use ::plan::program::Program;
 use ::plan::stats::{Identity, Module, Origin};
 use ::session::instance::SessionCounter;
@@ -211,6 +211,7 @@ pub fn compile_statements(
     let _label = ledger::labelled(Label::Bind);
     let context = crate::binding::bare_context(session, database);
     let mut binder = context.binder();
+    binder.unqualified = crate::binding::unqualified(session, parameters.schema);
     let make_table = |binder: &Binder<'_>,
                       variable: &tsql::ast::Variable,
                       elements: &[tsql::ast::TableElement]| {
@@ -225,12 +226,14 @@ pub fn check_body(
     session: &SessionState,
     create: &tsql::ast::CreateProcedure,
     parameters: &[::catalog::ParameterDef],
-    source: &str,
+    (source, schema): (&str, ModuleSchema),
 ) -> types::Result<()> {
     let tsql::ast::RoutineBody::Statements(body) = &create.body else {
         return Err(Msg::NotSupported("EXTERNAL NAME procedures").into());
     };
-    let parameters = crate::program_parameters(session, parameters, &session.identity.database)?;
+    let mut parameters =
+        crate::program_parameters(session, parameters, &session.identity.database)?;
+    parameters.schema = Some(schema);
     let (name, source) = (&create.name.object, source.into());
     let program = crate::compile_statements(
         session,
@@ -314,7 +317,8 @@ fn compile_procedure(session: &SessionState, procedure: &ProcedureDef) -> Result
     let database = session.catalog.database_by_id(procedure.names_in);
     let database =
         database.map_or_else(|| session.identity.database.to_string(), |d| d.name.clone());
-    let parameters = crate::program_parameters(session, &procedure.parameters, &database)?;
+    let mut parameters = crate::program_parameters(session, &procedure.parameters, &database)?;
+    parameters.schema = Some(ModuleSchema::from(procedure));
     Ok(crate::compile_statements(
         session,
         body.clone(),

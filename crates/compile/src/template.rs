@@ -56,8 +56,8 @@ pub fn choose(session: &mut SessionState, key: ProgramKey, text: &str) -> Result
     let again = kind.filter(|kind| session.instance.templates.was_seen(*kind, key));
     let (program, template) = crate::compiling(session, |state| {
         let batch = crate::parse(state, text, tokens)?;
-        let template = again
-            .and_then(|_| simple::template(&state.catalog, &state.identity.database, &batch, text));
+        let place = (&*state.identity.database, crate::binding::unqualified(state, None));
+        let template = again.and_then(|_| simple::template(&state.catalog, place, &batch, text));
         match template {
             Some((template, parameters)) => {
                 let text = template.parameterized();

@@ -9,7 +9,7 @@ use super::module::{Present, execute_as};
 use super::trigger::check_options;
 use super::{Target, change_database};
 use ::catalog::name::Name;
-use ::catalog::{DdlEvent, ModuleDef};
+use ::catalog::{DBO_SCHEMA, DdlEvent, ModuleDef};
 use ::compile::refuse;
 use ::compile::table::created;
 use ::executor::Cx;
@@ -40,11 +40,12 @@ pub(crate) fn create(
             cx.session.identity.database.to_string()
         }
     };
-    let body =
-        ::compile::function::compile_trigger(cx.session, create, None, &cx.source, &database)?;
     let name = create.name.object.to_string();
-    ::compile::check::check_module(cx.session, body, &name)?;
-    let to = Target { database, schema: "dbo".to_owned(), name };
+    let to = Target { database, schema: DBO_SCHEMA.to_owned(), name };
+    let source = (&*cx.source, to.module_schema(cx));
+    let body =
+        ::compile::function::compile_trigger(cx.session, create, None, source, &to.database)?;
+    ::compile::check::check_module(cx.session, body, &to.name)?;
     let execute_as = execute_as(&create.options, &to, cx)?;
     let options = cx.session.options.of_module();
     let instance = Arc::clone(&cx.session.instance);
@@ -65,6 +66,7 @@ pub(crate) fn create(
             created: found.created,
             routine: None,
             disabled: false,
+            order: Vec::new(),
             shape: None,
             execute_as,
             options,

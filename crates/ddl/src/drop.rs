@@ -201,10 +201,11 @@ fn of_current_database(kind: DropKind) -> Option<&'static str> {
 }
 
 fn place(name: &ast::ObjectName, cx: &Cx<'_>) -> (String, String) {
-    let part =
-        |part: &Option<ast::Ident>| part.as_deref().filter(|p| !p.is_empty()).map(str::to_owned);
-    let database = part(&name.database).unwrap_or_else(|| cx.session.identity.database.to_string());
-    (database, part(&name.schema).unwrap_or_else(|| "dbo".to_owned()))
+    let written = |part: &Option<ast::Ident>| part.as_deref().unwrap_or_default().to_owned();
+    match super::find_place(name, cx) {
+        Some((database, schema)) => (database.name.clone(), schema.to_owned()),
+        None => (written(&name.database), written(&name.schema)),
+    }
 }
 
 fn table(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
@@ -299,7 +300,10 @@ fn object(
 }
 
 fn user_type(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
-    let (database, schema) = place(name, cx);
+    let (database, _) = place(name, cx);
+    let of = cx.session.catalog.database(&database);
+    let of = of.map(|of| cx.session.schema_of_type(of, name).to_owned());
+    let schema = of.unwrap_or_default();
     change_database(cx.session, &database, |database| {
         let used = database.tables().chain(database.table_types()).find(|t| {
             t.columns.iter().any(|c| {

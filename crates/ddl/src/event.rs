@@ -10,7 +10,7 @@ use tsql::ast::{
 };
 
 use ::catalog::name::Name;
-use ::catalog::{Database, DdlEvent};
+use ::catalog::{DBO_SCHEMA, Database, DdlEvent};
 use ::session::SessionState;
 
 /// An event that DDL triggers may fire for.
@@ -141,16 +141,31 @@ impl Finder<'_> {
         self.session.catalog.database(&self.database(name)).map(AsRef::as_ref)
     }
 
+    /// Returns the schema of an object, or of the one that an event creates.
+    fn schema_of<'n>(&self, event: &str, database: &'n Database, name: &'n ObjectName) -> &'n str {
+        // An index or statistics are created on a table that is there.
+        let is_part = event.ends_with("INDEX") || event.ends_with("STATISTICS");
+        let written = name.schema.as_deref().filter(|schema| !schema.is_empty());
+        if event.starts_with("CREATE_") && !is_part {
+            return written
+                .unwrap_or_else(|| self.session.identity.rights.default_schema(database));
+        }
+        match event.ends_with("_TYPE") {
+            true => self.session.schema_of_type(database, name),
+            false => self.session.schema_of(database, name),
+        }
+    }
+
     /// Returns the event of an object that belongs to a schema.
     fn of_object(&self, event: &str, name: &ObjectName, kind: &'static str) -> Option<Occurrence> {
         if name.is_temporary() {
             return None;
         }
-        let schema = name.schema.as_deref().filter(|schema| !schema.is_empty());
+        let schema = self.find(name).map(|database| self.schema_of(event, database, name));
         Some(Occurrence {
             event: DdlEvent::find(event)?,
             database: Some(self.database(name)),
-            schema: Some(schema.unwrap_or("dbo").to_owned()),
+            schema: Some(schema.unwrap_or(DBO_SCHEMA).to_owned()),
             object: name.object.to_string(),
             kind,
             target: None,
@@ -166,8 +181,11 @@ impl Finder<'_> {
         name: &ObjectName,
         kind: &'static str,
     ) -> Option<Occurrence> {
-        let schema = name.schema.as_deref().unwrap_or("dbo");
-        let is_there = || self.find(name).is_some_and(|d| d.object(schema, &name.object).is_some());
+        let is_there = || {
+            let found =
+                |d: &Database| d.object(self.session.schema_of(d, name), &name.object).is_some();
+            self.find(name).is_some_and(found)
+        };
         let alters = match mode {
             CreateMode::Create => false,
             CreateMode::Alter => true,
@@ -194,7 +212,9 @@ impl Finder<'_> {
         };
         let mut name = create.name.clone();
         if name.schema.is_none() {
-            name.schema.clone_from(&on.schema);
+            // A trigger is in the schema of its table.
+            let schema = self.find(on).map_or(DBO_SCHEMA, |d| self.session.schema_of(d, on));
+            name.schema = Some(ast::Ident::new(schema, ast::Quoting::Brackets, on.span));
         }
         let found = self.of_module(events, create.mode, &name, "TRIGGER")?;
         Some(Occurrence { target: Some((on.object.to_string(), "TABLE")), ..found })
@@ -308,7 +328,7 @@ impl Finder<'_> {
             return self.here("DROP_TRIGGER", &name.object, "TRIGGER");
         }
         let database = self.find(name)?;
-        let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
+        let schema = self.session.schema_of(database, name);
         let event = drop_event(drop.kind)?;
         match drop.kind {
             DropKind::Table
@@ -324,7 +344,7 @@ impl Finder<'_> {
                 self.of_object(event, name, kind)
             }
             DropKind::Type => {
-                database.user_type(schema, &name.object)?;
+                database.user_type(self.session.schema_of_type(database, name), &name.object)?;
                 self.of_object(event, name, "TYPE")
             }
             DropKind::Schema => {

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use parquet_io::Compression;
-use tsql::ast::{self, DropKind, ExternalKind, Ident, NamedOption};
+use tsql::ast::{self, DropKind, ExternalKind, NamedOption};
 use types::value::ColumnType;
 use types::{Error, Msg, Result};
 
@@ -211,12 +211,8 @@ pub fn drop(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<b
 }
 
 fn drop_table(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
-    let part = |part: &Option<Ident>| part.as_deref().filter(|p| !p.is_empty()).map(str::to_owned);
-    let database = part(&name.database).unwrap_or_else(|| cx.session.identity.database.to_string());
-    let schema = part(&name.schema).unwrap_or_else(|| "dbo".to_owned());
-    if cx.session.catalog.database(&database).is_none() {
-        return Ok(false);
-    }
+    let Some((found, schema)) = crate::find_place(name, cx) else { return Ok(false) };
+    let (database, schema) = (found.name.clone(), schema.to_owned());
     let key = (Name::new(&schema), Name::new(&name.object));
     let gone = change_database(cx.session, &database, |database| {
         let Some(Object::Table(table)) = database.objects.get(&key) else { return Ok(None) };

@@ -7,10 +7,10 @@ use types::value::ColumnType;
 use types::{DataType, Msg, Result};
 
 use super::module::{NotNull, bind_table_body, check_columns, execute_as, parameters, present};
-use super::{Target, change_database, local_target};
+use super::{Target, change_database, module_target};
 use ::binder::query::Given;
 use ::binder::types::DefaultLength;
-use ::catalog::{ModuleDef, Object, Routine};
+use ::catalog::{ModuleDef, Object, Routine, Unqualified};
 use ::compile::refuse;
 use ::executor::Cx;
 use ::plan::expr::{Expr, ExprKind};
@@ -20,7 +20,7 @@ pub(crate) fn create(
     statement: &ast::Statement,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    let to = local_target(&create.name, "CREATE/ALTER FUNCTION", cx)?;
+    let to = module_target(&create.name, create.mode, "CREATE/ALTER FUNCTION", cx)?;
     let null_on_null = check_options(create)?;
     let routine = routine(create, &to, null_on_null, cx)?;
     check_body(create, &routine, &to, cx)?;
@@ -55,6 +55,7 @@ pub(crate) fn create(
             created: found.created,
             routine: Some(routine),
             disabled: false,
+            order: Vec::new(),
             shape: None,
             execute_as,
             options,
@@ -143,6 +144,7 @@ fn check_body(
         FunctionBody::Inline { with, query } => {
             let context = compile::binding::bare_context(cx.session, &to.database);
             let mut binder = context.binder();
+            binder.unqualified = Unqualified::Module(to.module_schema(cx));
             let null = |ty: ColumnType| Expr::new(ExprKind::Constant(types::Value::Null), ty);
             let given: Vec<Given> =
                 routine.parameters.iter().map(|p| (p.name.clone(), null(p.ty))).collect();
@@ -161,7 +163,7 @@ fn check_body(
         cx.session,
         create,
         routine,
-        &cx.source,
+        (&cx.source, to.module_schema(cx)),
         &to.database,
     )?;
     ::compile::check::check_module(cx.session, program, &to.name)

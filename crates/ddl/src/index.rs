@@ -155,10 +155,7 @@ pub(crate) fn no_such_index(name: &str, table: &TableDef) -> Error {
 
 /// Refuses an index on a view: with the error of the rule that the view breaks, or with 40517.
 fn refuse_view(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
-    let database = name.database.as_deref().unwrap_or(&cx.session.identity.database);
-    let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
-    let found = cx.session.catalog.find_object(database, schema, &name.object);
-    let Some(Object::View(view)) = found else { return Ok(()) };
+    let Some(Object::View(view)) = crate::find_object(name, cx) else { return Ok(()) };
     let ast::StatementKind::CreateView(definition) = &view.ast.kind else { return Ok(()) };
     match definition.options.iter().any(|option| **option == *"SCHEMABINDING") {
         true => refuse("indexed views"),

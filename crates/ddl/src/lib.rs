@@ -44,15 +44,18 @@ pub mod statistics;
 mod switch;
 mod table;
 mod trigger;
+pub mod trigger_order;
 mod truncate;
 pub mod user_access;
 mod versioning;
+
+use std::sync::Arc;
 
 use sos::memory::{MemoryClerk, with_clerk};
 use tsql::ast::{self, StatementKind};
 use types::{Error, Msg, Result};
 
-use ::catalog::Database;
+use ::catalog::{Database, ModuleSchema, Object};
 use ::executor::Cx;
 use ::session::SessionState;
 
@@ -167,6 +170,59 @@ struct Target {
     name: String,
 }
 
+impl Target {
+    /// Returns the schema in which the names in the module's body are looked up.
+    fn module_schema(&self, cx: &Cx<'_>) -> ModuleSchema {
+        let database = cx.session.catalog.database(&self.database);
+        let schema = database.and_then(|database| database.schema(&self.schema));
+        ModuleSchema {
+            database: database.map_or(0, |database| database.id),
+            schema: schema.map_or(::catalog::DBO, |schema| schema.id),
+        }
+    }
+}
+
+/// Resolves the name of a module or sequence of the current database. ALTER and CREATE OR ALTER find
+/// it as any statement does; a new one goes to the default schema.
+///
+/// # Errors
+/// As [`local_target`].
+fn module_target(
+    name: &ast::ObjectName,
+    mode: ast::CreateMode,
+    statement: &str,
+    cx: &Cx<'_>,
+) -> Result<Target> {
+    check_no_database(name, statement)?;
+    let found = match mode {
+        ast::CreateMode::Create => None,
+        ast::CreateMode::Alter | ast::CreateMode::CreateOrAlter => find_object(name, cx),
+    };
+    let Some(found) = found else { return target(name, cx) };
+    Ok(Target {
+        database: cx.session.identity.database.to_string(),
+        schema: found.schema().to_owned(),
+        name: name.object.to_string(),
+    })
+}
+
+/// Returns the database of an existing object's name and the schema in which it is found; `None`
+/// without the database.
+pub(crate) fn find_place<'c>(
+    name: &'c ast::ObjectName,
+    cx: &'c Cx<'_>,
+) -> Option<(&'c Arc<Database>, &'c str)> {
+    let written = name.database.as_deref().filter(|part| !part.is_empty());
+    let database = cx.session.catalog.database(written.unwrap_or(&cx.session.identity.database))?;
+    Some((database, cx.session.schema_of(database, name)))
+}
+
+/// Finds an existing object by its name.
+fn find_object<'c>(name: &'c ast::ObjectName, cx: &'c Cx<'_>) -> Option<&'c Object> {
+    let (database, schema) = find_place(name, cx)?;
+    database.object(schema, &name.object)
+}
+
 /// Resolves the name of a new object that is in the current database.
 ///
 /// # Errors
@@ -195,10 +251,11 @@ fn target(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Target> {
     let part =
         |part: &Option<ast::Ident>| part.as_deref().filter(|p| !p.is_empty()).map(str::to_owned);
     let database = part(&name.database).unwrap_or_else(|| cx.session.identity.database.to_string());
-    let schema = part(&name.schema).unwrap_or_else(|| "dbo".to_owned());
     let Some(found) = cx.session.catalog.database(&database) else {
         return Err(Msg::DatabaseMissing(&database).into());
     };
+    let first = || cx.session.identity.rights.default_schema(found).to_owned();
+    let schema = part(&name.schema).unwrap_or_else(first);
     if found.schema(&schema).is_none() {
         return Err(Msg::SchemaNotFound(&schema).into());
     }

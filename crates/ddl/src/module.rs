@@ -9,15 +9,15 @@ use tsql::ast::{
 use types::value::ColumnType;
 use types::{Error, Msg, Result, Value};
 
-use crate::{Target, change_database, local_target};
+use crate::{Target, change_database, local_target, module_target};
 use ::binder::Binder;
 use ::binder::parameter::default_of;
 use ::binder::query::{Given, bind_inline, require_no_order};
 use ::binder::types::DefaultLength;
 use ::catalog::name::Name;
 use ::catalog::{
-    Database, ExecuteAs, ModuleDef, Object, ParameterDef, ProcedureDef, Schema, SynonymDef,
-    UserType,
+    DBO_SCHEMA, Database, ExecuteAs, ModuleDef, Object, ParameterDef, ProcedureDef, Schema,
+    SynonymDef, Unqualified, UserType,
 };
 use ::compile::refuse;
 use ::compile::table::created;
@@ -76,7 +76,7 @@ pub(crate) fn create_procedure(create: &ast::CreateProcedure, cx: &mut Cx<'_>) -
     if create.name.is_temporary() {
         return create_temporary_procedure(create, cx);
     }
-    let to = local_target(&create.name, "CREATE/ALTER PROCEDURE", cx)?;
+    let to = module_target(&create.name, create.mode, "CREATE/ALTER PROCEDURE", cx)?;
     define_procedure(create, &to, cx)
 }
 
@@ -104,7 +104,8 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
     if native {
         check_native(create)?;
     }
-    ::compile::check_body(cx.session, create, &parameters, &cx.source)?;
+    let source = (&*cx.source, to.module_schema(cx));
+    ::compile::check_body(cx.session, create, &parameters, source)?;
     let execute_as = execute_as(&create.options, to, cx)?;
     let options = cx.session.options.of_module();
     let instance = Arc::clone(&cx.session.instance);
@@ -425,7 +426,7 @@ pub(crate) fn create_view(
             other => return Err(Msg::SyntaxNear(other).into()),
         }
     }
-    let to = local_target(&create.name, "CREATE/ALTER VIEW", cx)?;
+    let to = module_target(&create.name, create.mode, "CREATE/ALTER VIEW", cx)?;
     let instance = Arc::clone(&cx.session.instance);
     // The whole batch, with the text before CREATE: line numbers and offsets count from there.
     let options = cx.session.options.of_module();
@@ -434,6 +435,7 @@ pub(crate) fn create_view(
     {
         let context = compile::binding::bare_context(cx.session, &to.database);
         let mut binder = context.binder();
+        binder.unqualified = Unqualified::Module(to.module_schema(cx));
         let bound = bind_table_body(&mut binder, create.with.as_ref(), &create.query, Vec::new());
         bound
             .and_then(|output| check_columns(&to.name, &create.columns, &output))
@@ -458,6 +460,7 @@ pub(crate) fn create_view(
             created: found.created,
             routine: None,
             disabled: false,
+            order: Vec::new(),
             shape: None,
             execute_as: None,
             options,
@@ -476,16 +479,33 @@ pub(crate) fn create_view(
 pub(crate) fn create_synonym(create: &ast::CreateSynonym, cx: &mut Cx<'_>) -> Result<()> {
     let to = local_target(&create.name, "CREATE SYNONYM", cx)?;
     let instance = Arc::clone(&cx.session.instance);
+    let target = synonym_target(&create.target, cx);
     change_database(cx.session, &to.database, |database| {
         present(database, &to, CreateMode::Create, |_| None)?;
         database.put(Object::Synonym(Arc::new(SynonymDef {
             id: instance.catalog.next_object_id(),
             schema: to.schema.clone(),
             name: to.name.clone(),
-            target: create.target.clone(),
+            target,
         })));
         Ok(())
     })
+}
+
+/// Returns the target of a synonym with the default schema of the user that creates it, unless that is
+/// dbo: the synonym has the same target for everyone.
+fn synonym_target(target: &ast::ObjectName, cx: &Cx<'_>) -> ast::ObjectName {
+    let mut target = target.clone();
+    let named = target.database.as_deref().unwrap_or(&cx.session.identity.database);
+    let default = cx.session.catalog.database(named);
+    let default = default.map(|database| cx.session.identity.rights.default_schema(database));
+    if let Some(default) = default.filter(|default| *default != DBO_SCHEMA)
+        && target.schema.is_none()
+        && target.server.is_none()
+    {
+        target.schema = Some(ast::Ident::new(default, ast::Quoting::None, target.span));
+    }
+    target
 }
 
 pub(crate) fn create_type(

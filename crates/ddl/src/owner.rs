@@ -11,7 +11,7 @@ use types::{Error, Msg, Result};
 use super::{change_database, rename, table};
 use ::catalog::DBO;
 use ::catalog::name::Name;
-use ::catalog::security::FIXED_ROLE_FIRST;
+use ::catalog::security::{FIXED_ROLE_FIRST, Rights};
 use ::catalog::{
     Class, Database, ModuleDef, Object, Principal, PrincipalKind, ProcedureDef, Schema,
     SequenceDef, SynonymDef, TableDef, UserType,
@@ -51,9 +51,9 @@ fn target(database: &Database, schema: &str) -> Result<Schema> {
 
 fn object(to: &str, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
     let current = Arc::clone(&cx.session.identity.database);
-    let from = name.schema.as_deref().unwrap_or("dbo").to_owned();
     let catalog = Arc::clone(&cx.session.catalog);
     let database = catalog.database(&current).ok_or(Msg::InternalError)?;
+    let from = cx.session.schema_of(database, name).to_owned();
     target(database, to)?;
     match database.object(&from, &name.object) {
         None => return Err(missing("find", "object", &name.object)),
@@ -132,9 +132,11 @@ fn moved(object: &Object, to: &Schema) -> Object {
 }
 
 fn user_type(to: &str, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
-    let from = name.schema.as_deref().unwrap_or("dbo").to_owned();
     let current = Arc::clone(&cx.session.identity.database);
+    let rights = cx.session.identity.rights.clone();
     change_database(cx.session, &current, |database| {
+        let first = rights.default_schema(database);
+        let from = database.schema_of_type(name.schema.as_deref(), first, &name.object).to_owned();
         let schema = target(database, to)?;
         let key = (Name::new(&from), Name::new(&name.object));
         let Some(found) = database.types.get(&key).cloned() else {
@@ -172,6 +174,7 @@ fn user_type(to: &str, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
 pub(crate) fn authorize(alter: &ast::AlterAuthorization, cx: &mut Cx<'_>) -> Result<()> {
     let current = Arc::clone(&cx.session.identity.database);
     let name = &alter.securable.name;
+    let rights = cx.session.identity.rights.clone();
     match (alter.securable.class.as_deref(), alter.owner.as_deref()) {
         (Some("SCHEMA"), Some(owner)) => change_database(cx.session, &current, |database| {
             authorize_schema(database, &name.object, owner)
@@ -179,12 +182,12 @@ pub(crate) fn authorize(alter: &ast::AlterAuthorization, cx: &mut Cx<'_>) -> Res
         (Some("ROLE"), Some(owner)) => change_database(cx.session, &current, |database| {
             authorize_role(database, &name.object, owner)
         }),
-        (Some("TYPE"), owner) => {
-            change_database(cx.session, &current, |database| authorize_type(database, name, owner))
-        }
+        (Some("TYPE"), owner) => change_database(cx.session, &current, |database| {
+            authorize_type(database, (name, &rights), owner)
+        }),
         (Some("DATABASE"), Some(owner)) => authorize_database(&name.object, owner, cx),
         (None | Some("OBJECT"), owner) => change_database(cx.session, &current, |database| {
-            authorize_object(database, name, owner)
+            authorize_object(database, (name, &rights), owner)
         }),
         (class, _) => refuse(&format!("ALTER AUTHORIZATION ON {}", class.unwrap_or("OBJECT"))),
     }
@@ -239,10 +242,11 @@ fn authorize_role(database: &mut Database, name: &str, owner: &str) -> Result<()
 /// Changes an object's explicit owner. A constraint or trigger always belongs to its table's owner.
 fn authorize_object(
     database: &mut Database,
-    name: &ast::ObjectName,
+    (name, rights): (&ast::ObjectName, &Rights),
     owner: Option<&str>,
 ) -> Result<()> {
-    let schema = name.schema.as_deref().unwrap_or("dbo");
+    let first = rights.default_schema(database);
+    let schema = database.schema_of_object(name.schema.as_deref(), first, &name.object);
     let id = match database.object(schema, &name.object) {
         None | Some(Object::Trigger(_)) => return Err(missing("find", "object", &name.object)),
         Some(object) => object.id(),
@@ -255,12 +259,13 @@ fn authorize_object(
 /// Changes a type's explicit owner. Permissions on the type are removed.
 fn authorize_type(
     database: &mut Database,
-    name: &ast::ObjectName,
+    (name, rights): (&ast::ObjectName, &Rights),
     owner: Option<&str>,
 ) -> Result<()> {
-    let schema = name.schema.as_deref().unwrap_or("dbo");
+    let first = rights.default_schema(database);
+    let schema = database.schema_of_type(name.schema.as_deref(), first, &name.object).to_owned();
     let owner = owner.map(|owner| principal_id(database, owner)).transpose()?;
-    let found = database.types.get_mut(&(Name::new(schema), Name::new(&name.object)));
+    let found = database.types.get_mut(&(Name::new(&schema), Name::new(&name.object)));
     let found = Arc::make_mut(found.ok_or_else(|| missing("find", "type", &name.object))?);
     found.owner = owner;
     let id = found.id;

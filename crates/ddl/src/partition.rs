@@ -140,7 +140,7 @@ fn parameter_type(
     let database = cx.session.catalog.database(&cx.session.identity.database);
     let is_alias = of.name.object.is("sysname")
         || database.is_some_and(|database| {
-            let schema = of.name.schema.as_deref().unwrap_or("dbo");
+            let schema = cx.session.schema_of_type(database, &of.name);
             database.user_type(schema, &of.name.object).is_some()
         });
     if is_alias {

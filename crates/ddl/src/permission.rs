@@ -192,9 +192,9 @@ fn securable(statement: &ast::Permission, cx: &Cx<'_>) -> Result<(Class, i32)> {
             Ok((Class::Schema, found.ok_or_else(missing)?.id))
         }
         Some("TYPE") => {
-            let (name, schema) = (&securable.name.object, securable.name.schema.as_deref());
+            let (name, of) = (&securable.name.object, &securable.name);
             let database = cx.session.catalog.database(&cx.session.identity.database);
-            let found = database.and_then(|d| d.user_type(schema.unwrap_or("dbo"), name));
+            let found = database.and_then(|d| d.user_type(cx.session.schema_of_type(d, of), name));
             let missing = || Error::from(Msg::PrincipalNotFound("find", "type", name));
             Ok((Class::Type, found.ok_or_else(missing)?.id))
         }
@@ -305,8 +305,8 @@ fn named(
 /// Returns the column names of a table or view; empty for other objects.
 fn columns_of(name: &ast::ObjectName, cx: &Cx<'_>) -> Vec<String> {
     let database = cx.session.catalog.database(&cx.session.identity.database);
-    let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
-    let found = database.and_then(|d| Some((d, d.object(schema, &name.object)?)));
+    let found =
+        database.and_then(|d| Some((d, d.object(cx.session.schema_of(d, name), &name.object)?)));
     match found {
         Some((database, object)) => {
             metadata::objects::columns_of_object(cx.session, database, object)
@@ -470,8 +470,8 @@ fn server_grantor(
 }
 
 fn object_id(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<i32> {
-    let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
-    let found = cx.session.catalog.find_object(&cx.session.identity.database, schema, &name.object);
+    let database = cx.session.catalog.database(&cx.session.identity.database);
+    let found = database.and_then(|d| d.object(cx.session.schema_of(d, name), &name.object));
     found
         .map(Object::id)
         .ok_or_else(|| Msg::PrincipalNotFound("find", "object", &name.to_string()).into())

@@ -8,10 +8,10 @@ use tsql::ast::{self, DropKind, PrincipalAction, PrincipalKind as AstKind, UserS
 use types::{Error, Msg, Result};
 
 use crate::{change_database, login};
-use ::catalog::DBO;
 use ::catalog::SA_PRINCIPAL;
 use ::catalog::name::Name;
 use ::catalog::{Class, Database, Object, Owned, Permission, Principal, PrincipalKind};
+use ::catalog::{DBO, DBO_SCHEMA};
 use ::compile::refuse;
 use ::executor::Cx;
 use metadata::function::principal::SERVER_ROLES;
@@ -48,14 +48,14 @@ pub(crate) fn run(statement: &ast::PrincipalStatement, cx: &mut Cx<'_>) -> Resul
     match (statement.kind, &statement.action) {
         (AstKind::Role, PrincipalAction::CreateRole { owner }) => create_role(name, owner, cx),
         (AstKind::User, PrincipalAction::CreateUser { source, options }) => {
-            check_user_options(options)?;
+            let schema = default_schema(options)?;
             let login = match source {
                 UserSource::Same => Some(name.to_owned()),
                 UserSource::Login(login) => Some(login.to_string()),
                 UserSource::WithoutLogin => None,
                 UserSource::Other(what) => return refuse(&format!("CREATE USER {what}")),
             };
-            create_user(name, login, cx)
+            create_user(name, login, schema, cx)
         }
         (AstKind::Role, PrincipalAction::AddMember(member)) => {
             change_member(name, member, true, cx)
@@ -88,17 +88,32 @@ pub(crate) fn run(statement: &ast::PrincipalStatement, cx: &mut Cx<'_>) -> Resul
     }
 }
 
-/// Refuses any DEFAULT_SCHEMA but dbo: names are never resolved in another one.
-fn check_user_options(options: &[ast::NamedOption]) -> Result<()> {
+/// Returns the default schema that the options give to a new user: dbo without one.
+fn default_schema(options: &[ast::NamedOption]) -> Result<&str> {
+    let mut schema = DBO_SCHEMA;
     for option in options {
-        let is_dbo = option.value.word().is_some_and(|schema| Name::same(schema, "dbo"));
-        match option.name.as_ref() {
-            "DEFAULT_SCHEMA" if is_dbo => {}
-            "DEFAULT_SCHEMA" => return refuse("DEFAULT_SCHEMA other than dbo"),
-            other => return refuse(&format!("CREATE USER WITH {other}")),
+        match (option.name.as_ref(), option.value.word()) {
+            ("DEFAULT_SCHEMA", Some(named)) => schema = named,
+            ("DEFAULT_SCHEMA", None) => return no_schema(option),
+            (other, _) => return refuse(&format!("CREATE USER WITH {other}")),
         }
     }
-    Ok(())
+    Ok(schema)
+}
+
+/// Returns the error of a DEFAULT_SCHEMA that names none. Only a group may have NULL, and there are no
+/// groups.
+fn no_schema<T>(option: &ast::NamedOption) -> Result<T> {
+    match option.value {
+        ast::OptionValue::Literal(ast::Literal::Null) => refuse("DEFAULT_SCHEMA = NULL"),
+        _ => Err(Msg::SyntaxNear(&option.written).into()),
+    }
+}
+
+/// Returns the name of a default schema as it is stored: in the spelling of CREATE SCHEMA. It need
+/// not exist.
+fn spelled(database: &Database, schema: &str) -> String {
+    database.schema(schema).map_or(schema, |found| &found.name).to_owned()
 }
 
 /// Creates a role. AUTHORIZATION names its owner; otherwise the current user owns it.
@@ -113,11 +128,11 @@ fn create_role(name: &str, owner: &Option<ast::Ident>, cx: &mut Cx<'_>) -> Resul
                 None => return Err(no_principal(owner)),
             },
         };
-        add(database, name, (PrincipalKind::DatabaseRole, owner), None)
+        add(database, name, (PrincipalKind::DatabaseRole, owner), (None, String::new()))
     })
 }
 
-fn create_user(name: &str, login: Option<String>, cx: &mut Cx<'_>) -> Result<()> {
+fn create_user(name: &str, login: Option<String>, schema: &str, cx: &mut Cx<'_>) -> Result<()> {
     if let Some(login) = &login {
         check_login(login, cx)?;
     }
@@ -126,7 +141,8 @@ fn create_user(name: &str, login: Option<String>, cx: &mut Cx<'_>) -> Result<()>
         if let Some(login) = &login {
             check_free(database, login, NO_PRINCIPAL)?;
         }
-        add(database, name, (PrincipalKind::SqlUser, DBO), login)
+        let schema = spelled(database, schema);
+        add(database, name, (PrincipalKind::SqlUser, DBO), (login, schema))
     })
 }
 
@@ -134,7 +150,7 @@ fn add(
     database: &mut Database,
     name: &str,
     (kind, owner): (PrincipalKind, i32),
-    login: Option<String>,
+    (login, default_schema): (Option<String>, String),
 ) -> Result<()> {
     let key = Name::new(name);
     if database.principals.contains_key(&key) {
@@ -146,7 +162,7 @@ fn add(
         kind,
         login,
         member_of: Vec::new(),
-        default_schema: "dbo".to_owned(),
+        default_schema,
         owner,
     };
     database.principals.insert(key, Arc::new(principal));
@@ -201,15 +217,15 @@ fn change_server_member(role: &str, member: &str, add: bool, cx: &mut Cx<'_>) ->
     })
 }
 
-/// Changes a user's name or login.
+/// Changes a user's name, login or default schema.
 fn alter_user(name: &str, options: &[ast::NamedOption], cx: &mut Cx<'_>) -> Result<()> {
     for option in options {
         let word = option.value.word();
         match (option.name.as_ref(), word) {
             ("NAME", Some(_)) => {}
             ("LOGIN", Some(login)) => check_login(login, cx)?,
-            ("DEFAULT_SCHEMA", Some(schema)) if Name::same(schema, "dbo") => {}
-            ("DEFAULT_SCHEMA", _) => return refuse("DEFAULT_SCHEMA other than dbo"),
+            ("DEFAULT_SCHEMA", Some(_)) => {}
+            ("DEFAULT_SCHEMA", None) => return no_schema(option),
             (other @ ("NAME" | "LOGIN"), None) => return Err(Msg::SyntaxNear(other).into()),
             (other, _) => return refuse(&format!("ALTER USER WITH {other}")),
         }
@@ -222,6 +238,7 @@ fn alter_user(name: &str, options: &[ast::NamedOption], cx: &mut Cx<'_>) -> Resu
             match option.name.as_ref() {
                 "NAME" => rename(database, id, word)?,
                 "LOGIN" => set_login(database, id, word)?,
+                "DEFAULT_SCHEMA" => set_schema(database, id, word),
                 _ => {}
             }
         }
@@ -281,6 +298,13 @@ fn set_login(database: &mut Database, id: i32, login: &str) -> Result<()> {
         Arc::make_mut(user).login = Some(login.to_owned());
     }
     Ok(())
+}
+
+fn set_schema(database: &mut Database, id: i32, schema: &str) {
+    let schema = spelled(database, schema);
+    if let Some(user) = database.principals.values_mut().find(|p| p.id == id) {
+        Arc::make_mut(user).default_schema = schema;
+    }
 }
 
 /// Checks that a login may be mapped to a user.
@@ -345,6 +369,7 @@ pub(crate) fn drop(kind: DropKind, name: &str, cx: &mut Cx<'_>) -> Result<bool> 
         match database.owned_by(id) {
             Some(Owned::Schema) => return Err(Msg::OwnsSchema.into()),
             Some(Owned::Object) => return Err(Msg::OwnsObjects.into()),
+            Some(Owned::Type) => return Err(Msg::OwnsTypes.into()),
             None => {}
         }
         if database.principals.values().any(|p| p.owner == id) {

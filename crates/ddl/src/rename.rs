@@ -12,8 +12,8 @@ use super::event::{Occurrence, renaming};
 use super::{alter, change_database, table, trigger, versioning};
 use ::catalog::name::Name;
 use ::catalog::{
-    Database, IndexDef, ModuleDef, Object, ProcedureDef, SequenceDef, SynonymDef, TableDef,
-    UserType,
+    DBO_SCHEMA, Database, IndexDef, ModuleDef, Object, ProcedureDef, SequenceDef, SynonymDef,
+    TableDef, UserType,
 };
 use ::executor::Cx;
 use compile::binding::bind_view;
@@ -58,7 +58,8 @@ fn check_right(kind: Renamed, name: &ast::ObjectName, old: &str, cx: &Cx<'_>) ->
     let rights = &cx.session.identity.rights;
     let database = cx.session.catalog.database(&cx.session.identity.database);
     let Some(database) = database.filter(|_| !rights.is_all()) else { return Ok(()) };
-    let schema = name.schema.as_deref().unwrap_or("dbo");
+    let schema = schema_of(kind, name, cx);
+    let schema = schema.as_str();
     if kind == Renamed::Type {
         let schema = database.schema(schema);
         let may = schema.is_none_or(|schema| rights.has_on_schema(database, schema, "ALTER"));
@@ -66,8 +67,8 @@ fn check_right(kind: Renamed, name: &ast::ObjectName, old: &str, cx: &Cx<'_>) ->
     }
     let whole = || database.object(schema, &name.object).filter(|_| kind == Renamed::Object);
     let owner = || {
-        let owner_schema = name.database.as_deref().unwrap_or("dbo");
-        name.schema.as_deref().and_then(|of| database.object(owner_schema, of))
+        let of = owner_of(Renamed::Index, name, cx).ok()?;
+        database.object(cx.session.schema_of(database, &of), &of.object)
     };
     let constrained = || {
         let has = |t: &&Arc<TableDef>| {
@@ -108,7 +109,8 @@ pub fn event_of(
 ) -> Option<Occurrence> {
     let name = parse_object_name(old).ok()?;
     let database = cx.session.catalog.database(&cx.session.identity.database)?;
-    let schema = name.schema.as_deref().unwrap_or("dbo");
+    let schema = schema_of(kind, &name, cx);
+    let schema = schema.as_str();
     let renamed = (new, given);
     let whole = |kind| (schema, &*name.object, kind);
     match kind {
@@ -118,12 +120,12 @@ pub fn event_of(
             renaming(whole(object_type(object)), None, renamed, cx.session)
         }
         Renamed::Object | Renamed::Column | Renamed::Index => {
-            let owner = name.database.as_deref().unwrap_or("dbo");
-            let part = name.schema.as_deref();
-            match part.and_then(|part| Some((part, database.object(owner, part)?))) {
-                Some((of, object)) => {
+            let of = owner_of(Renamed::Index, &name, cx).ok();
+            let of = of.as_ref().map(|of| (cx.session.schema_of(database, of), &of.object));
+            match of.and_then(|(owner, of)| Some((owner, of, database.object(owner, of)?))) {
+                Some((owner, of, object)) => {
                     let word = part_type(kind, object, &name.object);
-                    let target = Some((of.to_owned(), object_type(object)));
+                    let target = Some((of.to_string(), object_type(object)));
                     renaming((owner, &name.object, word), target, renamed, cx.session)
                 }
                 None => renaming(whole("OBJECT"), None, renamed, cx.session),
@@ -180,6 +182,23 @@ fn owner_of(kind: Renamed, name: &ast::ObjectName, cx: &Cx<'_>) -> Result<ast::O
     })
 }
 
+/// Returns the schema of an object, constraint or type: that written; else the session's default
+/// schema if it has one of the name; else dbo.
+fn schema_of(kind: Renamed, name: &ast::ObjectName, cx: &Cx<'_>) -> String {
+    let database = cx.session.catalog.database(&cx.session.identity.database);
+    let Some(database) = database else { return DBO_SCHEMA.to_owned() };
+    let first = cx.session.identity.rights.default_schema(database);
+    let is_constraint = || {
+        name.schema.is_none() && first != DBO_SCHEMA && database.is_name_taken(first, &name.object)
+    };
+    let schema = match kind {
+        Renamed::Type => cx.session.schema_of_type(database, name),
+        Renamed::Object if is_constraint() => first,
+        Renamed::Object | Renamed::Column | Renamed::Index => cx.session.schema_of(database, name),
+    };
+    schema.to_owned()
+}
+
 /// Refuses a name in another database than the current one.
 fn check_database(database: Option<&str>, cx: &Cx<'_>) -> Result<()> {
     match database {
@@ -208,8 +227,8 @@ fn of_table(
 fn column(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
     let of = owner_of(Renamed::Column, name, cx)?;
     let database = cx.session.catalog.database(&cx.session.identity.database);
-    let schema = of.schema.as_deref().unwrap_or("dbo");
-    if let Some(Object::View(view)) = database.and_then(|d| d.object(schema, &of.object)) {
+    let view = database.and_then(|d| d.object(cx.session.schema_of(d, &of), &of.object));
+    if let Some(Object::View(view)) = view {
         let view = Arc::clone(view);
         return column_of_view(&view, &name.object, old, new, cx);
     }
@@ -385,7 +404,7 @@ fn object(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Resu
     if name.server.is_some() || check_database(name.database.as_deref(), cx).is_err() {
         return Err(not_found(Renamed::Object, old, cx));
     }
-    let schema = name.schema.as_deref().unwrap_or("dbo").to_owned();
+    let schema = schema_of(Renamed::Object, name, cx);
     let found =
         cx.session.catalog.database(&database).and_then(|d| d.object(&schema, &name.object));
     match found {
@@ -483,7 +502,7 @@ fn rename_constraint(of: &TableDef, name: &str, new: &str, cx: &mut Cx<'_>) -> R
 }
 
 fn user_type(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
-    let schema = name.schema.as_deref().unwrap_or("dbo").to_owned();
+    let schema = schema_of(Renamed::Type, name, cx);
     let database = Arc::clone(&cx.session.identity.database);
     let missing = not_found(Renamed::Type, old, cx);
     change_database(cx.session, &database, |database: &mut Database| {

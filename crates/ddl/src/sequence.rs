@@ -6,7 +6,7 @@ use tsql::ast::{self, CreateMode, SequenceOption};
 use types::value::ColumnType;
 use types::{Collation, DataType, Error, Mode, Msg, Result, Value};
 
-use super::{Target, change_database, local_target};
+use super::{Target, change_database, module_target};
 use ::binder::types::DefaultLength;
 use ::catalog::{Counter, Object, SequenceCache, SequenceDef};
 use ::executor::Cx;
@@ -30,7 +30,7 @@ pub(crate) fn create(create: &ast::CreateSequence, cx: &mut Cx<'_>) -> Result<()
         CreateMode::Alter => "ALTER SEQUENCE",
         CreateMode::Create | CreateMode::CreateOrAlter => "CREATE SEQUENCE",
     };
-    let to = local_target(&create.name, statement, cx)?;
+    let to = module_target(&create.name, create.mode, statement, cx)?;
     let name = create.name.to_string();
     if create.mode == CreateMode::Alter && (options.start.is_some() || options.data_type.is_some())
     {

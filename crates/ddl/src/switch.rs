@@ -113,9 +113,7 @@ fn target_of(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<Arc<TableDef>> {
         if error.number != 4902 {
             return error;
         }
-        let database = name.database.as_deref().unwrap_or(&cx.session.identity.database);
-        let schema = name.schema.as_deref().filter(|part| !part.is_empty()).unwrap_or("dbo");
-        match cx.session.catalog.find_object(database, schema, &name.object) {
+        match crate::find_object(name, cx) {
             Some(_) => Msg::SwitchNotTable(&written).into(),
             None => Error::from(Msg::ObjectNotFound(&written)).with_state(29),
         }

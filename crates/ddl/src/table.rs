@@ -9,7 +9,7 @@ use types::{Error, Msg, Result};
 
 use crate::{change_database, target, versioning};
 use ::catalog::name::Name;
-use ::catalog::{ColumnDef, ExternalPlace, Object, TableDef};
+use ::catalog::{ColumnDef, DBO_SCHEMA, ExternalPlace, Object, TableDef};
 use ::compile::refuse;
 use ::compile::shape::storage;
 use ::compile::shape::{Place, skipped};
@@ -285,13 +285,14 @@ pub(crate) fn find(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>>
     if name.is_temporary() && !name.object.starts_with("##") {
         return cx.session.temp.find(&name.object).ok_or_else(missing);
     }
-    let database = if name.is_temporary() {
-        "tempdb"
-    } else {
-        name.database.as_deref().filter(|d| !d.is_empty()).unwrap_or(&cx.session.identity.database)
+    let found = match name.is_temporary() {
+        true => cx.session.catalog.find_object("tempdb", DBO_SCHEMA, &name.object),
+        false => crate::find_object(name, cx),
     };
-    let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
-    let found = cx.session.catalog.find_table(database, schema, &name.object);
+    let found = match found {
+        Some(Object::Table(table)) => Some(table),
+        _ => None,
+    };
     match found {
         Some(table) if table.external.is_some() => Err(super::external::refused(&table.name)),
         Some(table) => Ok(Arc::clone(table)),

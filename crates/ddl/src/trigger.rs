@@ -8,7 +8,9 @@ use types::{Error, Msg, Result};
 use super::module::{execute_as, present};
 use super::{change_database, check_no_database, ddl_trigger, table, target};
 use ::catalog::name::Name;
-use ::catalog::{DdlEvent, ForeignKeyDef, ModuleDef, Object, ReferenceAction, TableDef};
+use ::catalog::{
+    DdlEvent, ForeignKeyDef, ModuleDef, ModuleSchema, Object, ReferenceAction, TableDef,
+};
 use ::compile::function::compile_trigger;
 use ::compile::refuse;
 use ::executor::Cx;
@@ -40,7 +42,7 @@ pub(crate) fn create(
     let mut name = create.name.clone();
     // A trigger is in its table's schema.
     if name.schema.is_none() {
-        name.schema.clone_from(&on.schema);
+        name.schema = Some(ast::Ident::new(&*table.schema, ast::Quoting::Brackets, on.span));
     }
     if name.database.is_none() {
         name.database.clone_from(&on.database);
@@ -52,7 +54,7 @@ pub(crate) fn create(
     check_versioned_target(create, &table, view.is_some(), cx)?;
     let kind = if view.is_some() { "view" } else { "table" };
     check_instead(create, (&table, kind), &to.name, cx)?;
-    let (on, source) = (Some(&*table), &cx.source);
+    let (on, source) = (Some(&*table), (&*cx.source, ModuleSchema::from(&*table)));
     let body = compile_trigger(cx.session, create, on, source, &to.database)?;
     ::compile::check::check_module(cx.session, body, &to.name)?;
     let execute_as = execute_as(&create.options, &to, cx)?;
@@ -79,6 +81,7 @@ pub(crate) fn create(
             created: found.created,
             routine: None,
             disabled: false,
+            order: Vec::new(),
             shape: view.clone(),
             execute_as,
             options,
@@ -161,15 +164,16 @@ fn view_of(
     timing: TriggerTiming,
     cx: &mut Cx<'_>,
 ) -> Result<Option<Arc<TableDef>>> {
-    let to = target(on, cx)?;
-    let database = cx.session.catalog.database(&to.database).map(Arc::clone);
-    let Some(database) = database else { return Ok(None) };
-    let Some(Object::View(view)) = database.object(&to.schema, &to.name) else { return Ok(None) };
+    if on.schema.is_some() {
+        target(on, cx)?;
+    }
+    let Some((database, schema)) = crate::find_place(on, cx) else { return Ok(None) };
+    let Some(Object::View(view)) = database.object(schema, &on.object) else { return Ok(None) };
     let ast::StatementKind::CreateView(definition) = &view.ast.kind else { return Ok(None) };
     if timing == TriggerTiming::After || definition.check_option {
         return Err(Msg::InvalidForOperation(&on.to_string()).into());
     }
-    ::compile::table::shape_of_view(cx.session, &database, view).map(Some)
+    ::compile::table::shape_of_view(cx.session, database, view).map(Some)
 }
 
 /// Updates the columns of `inserted` and `deleted` in a view's triggers.

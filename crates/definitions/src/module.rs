@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use catalog::{
     Counter, ExecuteAs, ModuleDef, ModuleOptions, Object, ParameterDef, ProcedureDef, Routine,
-    SequenceCache, SequenceDef, SynonymDef, TableDef,
+    SequenceCache, SequenceDef, SynonymDef, TableDef, TriggerOrder, TriggerPlace,
 };
 use tsql::ast::{CreateProcedure, Ident, ObjectName, Quoting, Span, Statement, StatementKind};
 
@@ -12,6 +12,8 @@ use crate::code::{Code, Cx, Fields, Result, choice, fault, known, put_field, rec
 use crate::table::{Role, Use, get_table, put_table};
 use crate::text::parse_batch;
 
+record! { TriggerOrder { 1 event, 2 place } }
+choice! { TriggerPlace { First = 0, None = 1, Last = 2 } }
 record! { ExecuteAs { 1 principal, 2 user } }
 record! { ModuleOptions { 1 quoted_identifier, 2 ansi_nulls } }
 record! { ParameterDef {
@@ -163,6 +165,7 @@ impl Code for ModuleDef {
             shape,
             execute_as,
             options,
+            order,
         } = self;
         put_field(out, 1, id);
         put_field(out, 2, database_id);
@@ -182,6 +185,7 @@ impl Code for ModuleDef {
         if let StatementKind::CreateView(view) = &ast.kind {
             put_field(out, 15, &view.columns);
         }
+        put_field(out, 16, order);
     }
 
     fn get(bytes: &[u8], cx: &mut Cx<'_>) -> Result<Self> {
@@ -194,6 +198,7 @@ impl Code for ModuleDef {
         let (disabled, shape) = (fields.take(11, cx)?, fields.take(12, cx)?);
         let (execute_as, options) = (fields.take(13, cx)?, fields.take(14, cx)?);
         let columns: Vec<Ident> = fields.take(15, cx)?;
+        let order = fields.take(16, cx)?;
         fields.end()?;
         let type_code = known(TYPE_CODES, &type_code)?;
         let mut ast = defining(&text, options, |statement| {
@@ -224,6 +229,7 @@ impl Code for ModuleDef {
             shape,
             execute_as,
             options,
+            order,
         })
     }
 }

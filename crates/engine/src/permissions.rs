@@ -166,7 +166,7 @@ lines! {
         Role => "CREATE ROLE, ALTER ROLE", "CREATE ROLE; ALTER: ALTER ANY ROLE, or ALTER on the role; members of fixed roles: db_owner";
         ServerRole => "ALTER SERVER ROLE", "being a member of the role";
         ApplicationRole => "CREATE APPLICATION ROLE", "ALTER ANY APPLICATION ROLE";
-        User => "CREATE USER, ALTER USER", "ALTER ANY USER";
+        User => "CREATE USER, ALTER USER", "ALTER ANY USER; another default schema: ALTER on the user, one's own: nothing";
         Login => "CREATE LOGIN, ALTER LOGIN", "ALTER ANY LOGIN, or ALTER on the login; a sysadmin's: CONTROL SERVER; one's own password: the old one, one's own database and language: nothing";
     }
 }
@@ -229,6 +229,10 @@ pub static PROCEDURES: &[(&str, &str)] = &[
     ("sp_rename", "ALTER on the object, of a type on its schema"),
     ("sp_revokedbaccess", "as DROP USER"),
     ("sp_sequence_get_range", "UPDATE on the sequence"),
+    (
+        "sp_settriggerorder",
+        "ALTER on the table or view; a DDL trigger's: ALTER ANY DATABASE DDL TRIGGER, CONTROL SERVER",
+    ),
     ("sp_updateextendedproperty", ALTER_PROPERTY),
     ("sp_updatestats", "db_owner"),
     ("sp_xtp_control_proc_exec_stats", "sysadmin"),

@@ -47,7 +47,8 @@ pub fn watched_events(
     found.filter(|watched| !watched.triggers.is_empty()).collect()
 }
 
-/// Returns the enabled triggers of an event's database and of the server, in order of creation.
+/// Returns the enabled triggers of an event: those of the server, then those of its database. Each has a
+/// first and a last one, the others are in order of creation.
 fn of(occurrence: &Occurrence, cx: &Cx<'_>) -> Vec<Arc<ModuleDef>> {
     let catalog = &cx.session.catalog;
     let database = occurrence.database.as_deref().and_then(|name| catalog.database(name));
@@ -57,8 +58,13 @@ fn of(occurrence: &Occurrence, cx: &Cx<'_>) -> Vec<Arc<ModuleDef>> {
         let mut events = create.events.iter().filter_map(|name| ::catalog::DdlEvent::find(name));
         !trigger.disabled && events.any(|event| event.covers(occurrence.event))
     };
-    let mut found: Vec<_> = own.chain(catalog.triggers.values()).filter(watches).cloned().collect();
-    found.sort_by_key(|trigger| trigger.id);
+    let event = occurrence.event.name;
+    let mut found: Vec<_> = catalog.triggers.values().filter(watches).cloned().collect();
+    let mut within: Vec<_> = own.filter(watches).cloned().collect();
+    for triggers in [&mut found, &mut within] {
+        triggers.sort_by_key(|trigger| (trigger.place_for(event), trigger.id));
+    }
+    found.append(&mut within);
     found
 }
 

@@ -12,7 +12,7 @@ use crate::parameter_default::parameter_default;
 use crate::{Caller, Runner, Stop, enter, report_scope};
 use ::catalog::name::Name;
 use ::catalog::security::Owner;
-use ::catalog::{ParameterDef, ProcedureDef};
+use ::catalog::{Database, ModuleSchema, Object, ParameterDef, ProcedureDef};
 use ::executor::{Cx, Frame};
 use ::plan::program::{ArgumentStep, ArgumentValue, ExecuteStep, ExecuteTarget, Program, TextCall};
 use ::plan::sink::{Command, Done, DoneKind};
@@ -303,21 +303,24 @@ pub fn not_found(name: &str) -> Stop {
 
 /// Returns the error of a procedure that was not found under a name; that of a synonym is about its
 /// target.
-pub fn procedure_missing(session: &SessionState, name: &tsql::ast::ObjectName) -> Stop {
-    match synonym_target(session, name) {
+pub fn procedure_missing(
+    session: &SessionState,
+    name: &tsql::ast::ObjectName,
+    module: Option<ModuleSchema>,
+) -> Stop {
+    match synonym_target(session, name, module) {
         Some(target) => not_found(&target.to_string()),
-        None => other_kind(session, name).unwrap_or_else(|| not_found(&name.to_string())),
+        None => other_kind(session, name, module).unwrap_or_else(|| not_found(&name.to_string())),
     }
 }
 
 /// Returns error 2809 if the name is that of a table or a view.
-fn other_kind(session: &SessionState, name: &tsql::ast::ObjectName) -> Option<Stop> {
-    let of = |name: &Option<tsql::ast::Ident>| {
-        name.as_deref().filter(|n| !n.is_empty()).map(str::to_owned)
-    };
-    let database = of(&name.database).unwrap_or_else(|| session.identity.database.to_string());
-    let schema = of(&name.schema).unwrap_or_else(|| "dbo".to_owned());
-    let found = match session.catalog.database(&database)?.object(&schema, &name.object)? {
+fn other_kind(
+    session: &SessionState,
+    name: &tsql::ast::ObjectName,
+    module: Option<ModuleSchema>,
+) -> Option<Stop> {
+    let found = match named(session, name, module)?.1? {
         ::catalog::Object::Table(_) => "table",
         ::catalog::Object::View(_) => "view",
         _ => return None,
@@ -373,12 +376,11 @@ pub fn check_call(
     session: &SessionState,
     name: &tsql::ast::ObjectName,
     procedure: &ProcedureDef,
-    chain: Option<Owner>,
+    (chain, module): (Option<Owner>, Option<ModuleSchema>),
 ) -> Result<(), types::Error> {
-    let (database, schema) = place_of(session, name);
     let catalog = &session.catalog;
-    let Some(database) = catalog.database(database) else { return Ok(()) };
-    let Some(::catalog::Object::Synonym(synonym)) = database.object(schema, &name.object) else {
+    let Some((database, found)) = named(session, name, module) else { return Ok(()) };
+    let Some(::catalog::Object::Synonym(synonym)) = found else {
         return check_execute(session, procedure, chain);
     };
     let schema_id = database.schema(&synonym.schema).map_or(::catalog::DBO, |schema| schema.id);
@@ -392,11 +394,12 @@ pub fn check_call(
     check_execute(session, procedure, Some(owner))
 }
 
-/// Finds a procedure by its name or by a synonym: in the named schema, else `dbo`; in the named
-/// database, else the current one.
+/// Finds a procedure by its name or by a synonym: in the named schema, else that of the module that
+/// calls it or the user's default, else `dbo`; in the named database, else the current one.
 pub fn resolve_procedure(
     session: &SessionState,
     name: &tsql::ast::ObjectName,
+    module: Option<ModuleSchema>,
 ) -> Option<Arc<ProcedureDef>> {
     if name.is_temporary() {
         return session.find_procedure(
@@ -405,30 +408,38 @@ pub fn resolve_procedure(
             &session.temporary_module_name(&name.object),
         );
     }
-    let find = |name: &tsql::ast::ObjectName| {
-        let (database, schema) = place_of(session, name);
-        session.find_procedure(database, schema, &name.object)
+    let find = |name: &tsql::ast::ObjectName, module| match named(session, name, module)?.1? {
+        ::catalog::Object::Procedure(procedure) => Some(Arc::clone(procedure)),
+        _ => None,
     };
-    find(name).or_else(|| find(synonym_target(session, name)?))
+    let of_synonym = || find(synonym_target(session, name, module)?, Some(ModuleSchema::DBO));
+    find(name, module).or_else(of_synonym)
 }
 
 /// Returns the target of a synonym; `None` if the name is not that of a synonym.
 pub fn synonym_target<'s>(
     session: &'s SessionState,
     name: &tsql::ast::ObjectName,
+    module: Option<ModuleSchema>,
 ) -> Option<&'s tsql::ast::ObjectName> {
-    let (database, schema) = place_of(session, name);
-    match session.catalog.find_object(database, schema, &name.object) {
-        Some(::catalog::Object::Synonym(synonym)) => Some(&synonym.target),
+    match named(session, name, module)?.1? {
+        ::catalog::Object::Synonym(synonym) => Some(&synonym.target),
         _ => None,
     }
 }
 
-/// Returns the database and the schema of a name, with the defaults of the parts it leaves out.
-fn place_of<'n>(session: &'n SessionState, name: &'n tsql::ast::ObjectName) -> (&'n str, &'n str) {
-    let database = name.database.as_deref().filter(|d| !d.is_empty());
-    let schema = name.schema.as_deref().filter(|s| !s.is_empty());
-    (database.unwrap_or(&session.identity.database), schema.unwrap_or("dbo"))
+/// Returns the database of a name, and the object that it names. `module` is the schema of the module
+/// that contains the name.
+fn named<'s>(
+    session: &'s SessionState,
+    name: &tsql::ast::ObjectName,
+    module: Option<ModuleSchema>,
+) -> Option<(&'s Database, Option<&'s Object>)> {
+    let written = name.database.as_deref().filter(|database| !database.is_empty());
+    let database = session.catalog.database(written.unwrap_or(&session.identity.database))?;
+    let first = ::compile::binding::unqualified(session, module).schema_in(database);
+    let schema = database.schema_of_object(name.schema.as_deref(), first, &name.object);
+    Some((database, database.object(schema, &name.object)))
 }
 
 impl Runner<'_> {
@@ -491,10 +502,10 @@ impl Runner<'_> {
         arguments: &mut [Argument],
         cx: &mut Cx<'_>,
     ) -> Result<i32, Stop> {
-        let Some(procedure) = resolve_procedure(cx.session, name) else {
+        let Some(procedure) = resolve_procedure(cx.session, name, self.program.schema) else {
             return self.call_by_synonym(name, arguments, cx);
         };
-        check_call(cx.session, name, &procedure, self.program.owner)?;
+        check_call(cx.session, name, &procedure, (self.program.owner, self.program.schema))?;
         if procedure.parameters.iter().any(|parameter| parameter.cursor) {
             crate::cursor::check_unassigned(arguments, cx)?;
         }
@@ -524,8 +535,8 @@ impl Runner<'_> {
         arguments: &mut [Argument],
         cx: &mut Cx<'_>,
     ) -> Result<i32, Stop> {
-        let Some(target) = synonym_target(cx.session, name).cloned() else {
-            return Err(procedure_missing(cx.session, name));
+        let Some(target) = synonym_target(cx.session, name, self.program.schema).cloned() else {
+            return Err(procedure_missing(cx.session, name, self.program.schema));
         };
         check_local(cx.session, &target)?;
         let host = cx.host;

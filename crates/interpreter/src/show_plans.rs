@@ -203,7 +203,10 @@ impl Collector<'_> {
     fn call(&mut self, text: &str, call: &ExecuteStep, cx: &mut Cx<'_>) -> Result<Shown, Stop> {
         let shown = Shown::new(self.id(), text, "EXECUTE PROC", Body::Nothing);
         let ExecuteTarget::Name(name) = &call.procedure else { return Ok(shown) };
-        let Some(procedure) = resolve_procedure(cx.session, name) else { return Ok(shown) };
+        let Some(procedure) = resolve_procedure(cx.session, name, self.runner.program.schema)
+        else {
+            return Ok(shown);
+        };
         let too_deep = self.calls.len() >= NEST_LEVEL_MAX as usize;
         if too_deep || self.calls.contains(&procedure.id) || procedure.is_encrypted() {
             return Ok(shown);

@@ -81,9 +81,12 @@ fn check_type(
     if is_schema && Name::same(name, &wanted.name) {
         return Ok(());
     }
-    let schema = if schema.is_empty() { "dbo" } else { schema };
     let database = session.catalog.database(&session.identity.database);
-    match database.and_then(|d| d.user_type(schema, name)) {
+    let found = database.and_then(|d| {
+        let first = session.identity.rights.default_schema(d);
+        d.user_type(d.schema_of_type(Some(schema), first, name), name)
+    });
+    match found {
         Some(found) => Err(Msg::OperandClash(&found.name, &wanted.name).into()),
         None => {
             let place = i64::try_from(ordinal + 1).unwrap_or(i64::MAX);

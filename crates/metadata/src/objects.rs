@@ -13,8 +13,8 @@ use crate::system_objects::{
 use crate::view::Scope;
 use ::catalog::name::Name;
 use ::catalog::{
-    Catalog, ColumnDef, Database, ForeignKeyDef, Generated, IndexConstraint, IndexDef, ModuleDef,
-    Object, ParameterDef, TableDef, Versioning,
+    Catalog, ColumnDef, DBO_SCHEMA, Database, ForeignKeyDef, Generated, IndexConstraint, IndexDef,
+    ModuleDef, Object, ParameterDef, TableDef, Versioning,
 };
 use ::plan::sink::Traits;
 use ::plan::view::SystemView;
@@ -462,7 +462,16 @@ pub fn find_object(
     schema: Option<&str>,
     name: &str,
 ) -> Option<ObjectRow> {
-    let schema_of_own = schema.unwrap_or("dbo");
+    let first = session.identity.rights.default_schema(database);
+    let is_there = |schema: &str| {
+        database.object(schema, name).is_some()
+            || database
+                .tables_with_constraint(name)
+                .iter()
+                .any(|object| Name::same(object.schema(), schema))
+    };
+    let default = if first != DBO_SCHEMA && is_there(first) { first } else { DBO_SCHEMA };
+    let schema_of_own = schema.unwrap_or(default);
     let in_schema =
         |row: &ObjectRow| Name::same(&row.name, name) && Name::same(&row.schema, schema_of_own);
     // Constraints and objects share a name space.
@@ -501,7 +510,8 @@ pub fn base_of_synonym(session: &SessionState, database: &Database, id: i32) -> 
         None => database,
         Some(name) => session.catalog.database(name)?,
     };
-    let schema = target.schema.as_deref().filter(|name| !name.is_empty()).unwrap_or("dbo");
+    // The target has the schema that it was created with.
+    let schema = target.schema.as_deref().filter(|name| !name.is_empty()).unwrap_or(DBO_SCHEMA);
     let id = database.object(schema, &target.object)?.id();
     object_by_id(session, database, id)
 }

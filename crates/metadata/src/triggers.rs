@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tsql::ast::{CreateTrigger, StatementKind, TriggerTiming};
 
-use ::catalog::{Catalog, DDL_EVENTS, Database, DdlEvent, ModuleDef, Object};
+use ::catalog::{Catalog, DDL_EVENTS, Database, DdlEvent, ModuleDef, Object, TriggerPlace};
 
 /// A trigger: a row of `sys.triggers`.
 pub struct TriggerRow {
@@ -20,6 +20,13 @@ pub struct TriggerRow {
     events: Vec<String>,
 }
 
+impl TriggerRow {
+    /// Returns whether it names an event.
+    pub fn fires_for(&self, event: &str) -> bool {
+        self.events.iter().any(|own| own == event)
+    }
+}
+
 /// An event that a trigger fires for: a row of `sys.trigger_events`.
 pub struct EventRow {
     /// `object_id` of the trigger.
@@ -28,6 +35,8 @@ pub struct EventRow {
     pub event: (i32, String),
     /// Number and name of the group that the trigger names.
     pub group: Option<(i32, &'static str)>,
+    /// `is_first` and `is_last`: the place of the trigger for the event.
+    pub place: TriggerPlace,
 }
 
 fn row(module: &Arc<ModuleDef>, create: &CreateTrigger) -> TriggerRow {
@@ -75,10 +84,14 @@ pub fn events(triggers: Vec<TriggerRow>) -> Vec<EventRow> {
                         id,
                         event: (event.number, event.name.to_owned()),
                         group: Some((group.number, group.name)),
+                        place: trigger.module.place_for(event.name),
                     }));
                 }
-                Some(event) => rows.push(EventRow { id, event: (event.number, name), group: None }),
-                None => rows.push(EventRow { id, event: (number(&name), name), group: None }),
+                found => {
+                    let number = found.map_or_else(|| number(&name), |event| event.number);
+                    let place = trigger.module.place_for(&name);
+                    rows.push(EventRow { id, event: (number, name), group: None, place });
+                }
             }
         }
     }

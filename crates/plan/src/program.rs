@@ -22,7 +22,7 @@ use crate::uses::Uses;
 use crate::watch::{self, Later, Watch};
 use catalog::options::{IsolationLevel, Meaning};
 use catalog::security::Owner;
-use catalog::{ModuleDef, TableDef, UserType};
+use catalog::{ModuleDef, ModuleSchema, TableDef, UserType};
 
 /// A compiled batch or procedure body. Shared between the connections that run it.
 #[derive(Debug)]
@@ -66,6 +66,9 @@ pub struct Program {
     pub compiled: OnceLock<()>,
     /// Owner of the module, for a module's body.
     pub owner: Option<Owner>,
+    /// Schema in which names without one are looked up, for a module's body; `None` for a text,
+    /// whose names have the default schema of the session's user.
+    pub schema: Option<ModuleSchema>,
 }
 
 /// The trigger or function whose body a program is.

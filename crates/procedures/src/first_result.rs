@@ -282,10 +282,10 @@ impl Search<'_> {
         let ExecuteTarget::Name(name) = &call.procedure else {
             return Err(dynamic(span, scope));
         };
-        let Some(procedure) = resolve_procedure(self.session, name) else {
+        let Some(procedure) = resolve_procedure(self.session, name, scope.program.schema) else {
             return self.system_call(call, name, span, scope);
         };
-        check_call(self.session, name, &procedure, scope.program.owner)?;
+        check_call(self.session, name, &procedure, (scope.program.owner, scope.program.schema))?;
         let key = (procedure.database_id, procedure.id);
         if let Some(found) = self.known.get(&key) {
             return Ok(Paths { found: found.clone(), ..Paths::open() });
@@ -317,7 +317,7 @@ impl Search<'_> {
         scope: Scope<'_>,
     ) -> Result<Paths, Stop> {
         let Some(procedure) = system_procedure(self.session, name) else {
-            return Err(procedure_missing(self.session, name));
+            return Err(procedure_missing(self.session, name, scope.program.schema));
         };
         if procedure == "sp_executesql" {
             let mut texts = call.arguments.iter().map(|argument| match &argument.value {

@@ -13,6 +13,7 @@ use types::value::ColumnType;
 use types::{Msg, Value};
 
 use crate::frame::FrameTables;
+use catalog::ModuleSchema;
 use catalog::security::Owner;
 use plan::program::{TableVariableDef, VariableDef};
 use plan::sink::ResultShape;
@@ -90,6 +91,8 @@ pub struct CursorSource {
     pub database: Arc<str>,
     /// Owner of the module that declared it.
     pub owner: Option<Owner>,
+    /// Schema of the module that declared it; `None` outside of modules.
+    pub schema: Option<ModuleSchema>,
     /// Whether permissions are checked.
     pub asks: bool,
     /// `object_id` of the procedure that declared it; 0 for a batch.

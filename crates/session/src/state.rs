@@ -222,6 +222,27 @@ impl SessionState {
         }
     }
 
+    /// Returns the schema of an object's name in a database: that written; else the one in which it
+    /// is found, the default schema of the session's user or dbo.
+    pub fn schema_of<'n>(
+        &self,
+        database: &'n Database,
+        name: &'n tsql::ast::ObjectName,
+    ) -> &'n str {
+        let first = self.identity.rights.default_schema(database);
+        database.schema_of_object(name.schema.as_deref(), first, &name.object)
+    }
+
+    /// Returns the schema of a type's name, as [`Self::schema_of`] that of an object's.
+    pub fn schema_of_type<'n>(
+        &self,
+        database: &'n Database,
+        name: &'n tsql::ast::ObjectName,
+    ) -> &'n str {
+        let first = self.identity.rights.default_schema(database);
+        database.schema_of_type(name.schema.as_deref(), first, &name.object)
+    }
+
     /// Finds a procedure in the current catalog.
     pub fn find_procedure(
         &self,

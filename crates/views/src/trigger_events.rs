@@ -3,7 +3,7 @@
 
 use types::Value;
 
-use ::catalog::{DDL_EVENTS, DdlEvent};
+use ::catalog::{DDL_EVENTS, DdlEvent, TriggerPlace};
 use metadata::column::{BIT, Column, INT, bit, col, int, nv, opt, rows, shape, text};
 use metadata::triggers::{EventRow, events, server_triggers, triggers};
 use metadata::{Rows, Scope, SystemView};
@@ -27,8 +27,8 @@ const COLUMNS: &[Column<EventRow>] = {
         of_trigger,
         group,
         group_name,
-        col("is_first", BIT, |_| bit(false)),
-        col("is_last", BIT, |_| bit(false)),
+        col("is_first", BIT, |r| bit(r.place == TriggerPlace::First)),
+        col("is_last", BIT, |r| bit(r.place == TriggerPlace::Last)),
     ]
 };
 

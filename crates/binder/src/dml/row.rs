@@ -10,7 +10,7 @@ use types::{DataType, Mode, Msg, Result, Value};
 use crate::expr::{assign, bind_condition, bind_expr};
 use crate::{Binder, Clause, Level, Source, SourceColumn};
 use catalog::table::TEMPDB;
-use catalog::{ColumnDef, TableDef};
+use catalog::{ColumnDef, ModuleSchema, TableDef, Unqualified};
 use plan::expr::{Expr, ExprKind, Register};
 use plan::sink::Traits;
 use plan::statement::{InsertValue, Lookup, NewRow};
@@ -22,14 +22,15 @@ fn in_database_of<T>(
     table: &TableDef,
     bind: impl FnOnce(&mut Binder<'_>) -> T,
 ) -> T {
-    let outer = binder.database;
+    let outer = (binder.database, binder.unqualified);
     if table.database_id != TEMPDB
         && let Some(own) = binder.catalog.database_by_id(table.database_id)
     {
         binder.database = own.name.as_str();
+        binder.unqualified = Unqualified::Module(ModuleSchema::from(table));
     }
     let bound = bind(binder);
-    binder.database = outer;
+    (binder.database, binder.unqualified) = outer;
     bound
 }
 

@@ -12,9 +12,9 @@ use crate::query::{
     Resolved, SourceName, add_table_source, bind_from, bind_named_source, guard_target, scan_hints,
 };
 use crate::{Binder, Source};
-use catalog::TableDef;
 use catalog::name::Name;
 use catalog::security::Securable;
+use catalog::{DBO_SCHEMA, TableDef};
 use optimizer::inner_join;
 use plan::children;
 use plan::expr::Register;
@@ -59,7 +59,7 @@ pub(crate) fn bind_with_from(
     }
     let node = bind_from(binder, from)?;
     let sources = &binder.level.sources;
-    if let Some(source) = find(sources, target)? {
+    if let Some(source) = find(binder, target)? {
         return Ok(Bound { from: with_hints(node, hints, sources, source), source });
     }
     let source = sources.len();
@@ -103,7 +103,8 @@ pub(crate) fn add_target(
 }
 
 /// Finds the source that the target names: by alias first, then by the table's name.
-fn find(sources: &[Source], target: &Target) -> Result<Option<usize>> {
+fn find(binder: &Binder<'_>, target: &Target) -> Result<Option<usize>> {
+    let sources = &binder.level.sources;
     let name = match &target.kind {
         TargetKind::Variable(variable) => {
             return Ok(sources.iter().position(|s| Name::same(&s.alias, &variable.name)));
@@ -116,7 +117,9 @@ fn find(sources: &[Source], target: &Target) -> Result<Option<usize>> {
     {
         return Ok(Some(place));
     }
-    let mut found = sources.iter().enumerate().filter(|(_, s)| is_table(s, name));
+    let database = binder.catalog.database(name.database.as_deref().unwrap_or(binder.database));
+    let schema = database.map_or(DBO_SCHEMA, |database| binder.schema_of(database, name));
+    let mut found = sources.iter().enumerate().filter(|(_, s)| is_table(s, name, schema));
     let first = found.next().map(|(i, _)| i);
     if found.next().is_some() {
         return Err(Msg::AmbiguousTable(&name.to_string()).into());
@@ -124,13 +127,12 @@ fn find(sources: &[Source], target: &Target) -> Result<Option<usize>> {
     Ok(first)
 }
 
-fn is_table(source: &Source, name: &ObjectName) -> bool {
+fn is_table(source: &Source, name: &ObjectName, schema: &str) -> bool {
     let (own, own_schema) = match (&source.table, &source.view) {
         (Some(table), _) => (&table.name, &table.schema),
         (None, Some(view)) => (&view.module.name, &view.module.schema),
         (None, None) => return false,
     };
-    let schema = name.schema.as_deref().unwrap_or("dbo");
     Name::same(own, &name.object) && (name.is_temporary() || Name::same(own_schema, schema))
 }
 

@@ -77,8 +77,9 @@ fn unfound(binder: &mut Binder<'_>, column: &ColumnRef, error: Error) -> Result<
 pub fn names_source(qualifier: &ObjectName, source: &Source) -> bool {
     if qualifier.database.is_some() || qualifier.schema.is_some() {
         let Some(schema) = &source.schema else { return false };
-        let written = qualifier.schema.as_deref().unwrap_or("dbo");
-        return Name::same(written, schema) && Name::same(&qualifier.object, &source.alias);
+        let is_schema = |written| Name::same(written, schema);
+        return qualifier.schema.as_deref().is_none_or(is_schema)
+            && Name::same(&qualifier.object, &source.alias);
     }
     Name::same(&qualifier.object, &source.alias)
 }

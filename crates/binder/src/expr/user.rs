@@ -8,14 +8,26 @@ use types::{Mode, Msg, Result};
 
 use crate::Binder;
 use crate::expr::{assign, bind_expr};
-use catalog::{ModuleDef, Object};
+use catalog::{ModuleDef, ModuleSchema, Object, Unqualified};
 use plan::expr::{Expr, ExprKind, UserCall};
+
+/// Where the target of a synonym is, if it has no schema.
+const OF_SYNONYM: Unqualified<'static> = Unqualified::Module(ModuleSchema::DBO);
 
 /// Finds an object of the current or the named database by its own name: a synonym is not followed.
 pub fn find<'b>(binder: &'b Binder<'_>, name: &ast::ObjectName) -> Option<&'b Object> {
-    let database = name.database.as_deref().unwrap_or(binder.database);
-    let schema = name.schema.as_deref().unwrap_or("dbo");
-    binder.catalog.find_object(database, schema, &name.object)
+    find_from(binder, name, binder.unqualified)
+}
+
+fn find_from<'b>(
+    binder: &'b Binder<'_>,
+    name: &ast::ObjectName,
+    unqualified: Unqualified<'_>,
+) -> Option<&'b Object> {
+    let database = binder.catalog.database(name.database.as_deref().unwrap_or(binder.database))?;
+    let first = unqualified.schema_in(database);
+    let schema = database.schema_of_object(name.schema.as_deref(), first, &name.object);
+    database.object(schema, &name.object)
 }
 
 /// Finds a user-defined function, by its name or by a synonym.
@@ -27,7 +39,7 @@ pub fn find_function(
     name: &ast::ObjectName,
 ) -> Result<Option<Arc<ModuleDef>>> {
     let found = match find(binder, name) {
-        Some(Object::Synonym(synonym)) => match find(binder, &synonym.target) {
+        Some(Object::Synonym(synonym)) => match find_from(binder, &synonym.target, OF_SYNONYM) {
             Some(Object::Synonym(_)) => {
                 let (name, target) = (name.to_string(), synonym.target.to_string());
                 return Err(Msg::SynonymChain(&name, &target).into());

@@ -22,7 +22,7 @@ use crate::require::Guarded;
 use crate::{Binder, Clause, Source, SourceColumn, ViewSource};
 use catalog::name::Name;
 use catalog::security::Owner;
-use catalog::{ModuleDef, Object, TableDef};
+use catalog::{DBO_SCHEMA, ModuleDef, ModuleSchema, Object, TableDef, Unqualified};
 use optimizer::inner_join;
 use plan::depth;
 use plan::expr::{Expr, ExprKind, Register};
@@ -361,7 +361,10 @@ pub fn resolve_table<'a>(binder: &mut Binder<'a>, name: &ObjectName) -> Result<R
             return Err(Msg::DatabaseRestoring(&database.name).into());
         }
         require_entry(binder, database)?;
-        let schema = target.schema.as_deref().filter(|_| !is_global).unwrap_or("dbo");
+        let schema = match is_global || by_synonym && target.schema.is_none() {
+            true => DBO_SCHEMA,
+            false => binder.schema_of(database, target),
+        };
         match database.object(schema, &target.object) {
             Some(Object::Table(table)) => return Ok(Resolved::Table(Arc::clone(table))),
             Some(Object::View(view)) => {
@@ -513,6 +516,10 @@ fn bind_view<'a>(
     // Permissions within the view are those of its owner.
     let chain = binder.chain.replace(Owner::of_module(binder.catalog, view));
     let around = std::mem::take(&mut binder.view_checks);
+    let unqualified = std::mem::replace(
+        &mut binder.unqualified,
+        Unqualified::Module(ModuleSchema::from(&**view)),
+    );
     let was_in_view = std::mem::replace(&mut binder.in_view, true);
     let meaning = binder.meaning;
     binder.meaning = meaning.with_ansi_nulls(view.options.ansi_nulls);
@@ -521,6 +528,7 @@ fn bind_view<'a>(
     binder.meaning = meaning;
     let mut checks = std::mem::replace(&mut binder.view_checks, around);
     binder.chain = chain;
+    binder.unqualified = unqualified;
     binder.in_view = was_in_view;
     binder.database = outer;
     binder.variables = variables;

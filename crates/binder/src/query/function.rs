@@ -15,8 +15,8 @@ use crate::expr::{
 };
 use crate::types::DefaultLength;
 use crate::{Binder, SourceColumn};
-use catalog::ModuleDef;
 use catalog::security::Owner;
+use catalog::{ModuleDef, ModuleSchema, Unqualified};
 use functions::TableFunction;
 use functions::json::{Path, Wanted, default_path};
 use plan::expr::{Expr, ExprKind, Register};
@@ -201,7 +201,10 @@ fn bind_user(
         binder.meaning = meaning.with_ansi_nulls(module.options.ansi_nulls);
         // Permissions within the function are those of its owner.
         let chain = binder.chain.replace(Owner::of_module(binder.catalog, module));
+        let own = Unqualified::Module(ModuleSchema::from(&**module));
+        let unqualified = std::mem::replace(&mut binder.unqualified, own);
         let query = bind_inline(binder, with.as_ref(), query, given);
+        binder.unqualified = unqualified;
         binder.chain = chain;
         binder.meaning = meaning;
         let query = query?;

@@ -57,6 +57,7 @@ pub const FIXED_ROLE_FIRST: i32 = DB_OWNER;
 pub struct Rights {
     login: String,
     id: i32,
+    sysadmin: bool,
     all: bool,
     server_state: bool,
     /// Database and user id while the session runs as a database user (EXECUTE AS USER, or a
@@ -69,10 +70,12 @@ impl Rights {
     pub fn of(catalog: &Catalog, login: &str) -> Self {
         let found = catalog.logins.get(&Name::new(login));
         let has = |permission| found.is_some_and(|l| server::has(catalog, l, permission));
-        let all = found.is_some_and(|l| l.sysadmin) || has("CONTROL SERVER");
+        let sysadmin = found.is_some_and(|l| l.sysadmin);
+        let all = sysadmin || has("CONTROL SERVER");
         Self {
             login: login.to_owned(),
             id: found.map_or(-1, |l| l.principal_id),
+            sysadmin,
             all,
             server_state: all || has("VIEW SERVER PERFORMANCE STATE"),
             user: None,
@@ -84,7 +87,14 @@ impl Rights {
         // Ids below those of logins, unique per database and user.
         let id = -(i32::from(database) << 16 | user) - 2;
         let login = login.to_owned();
-        Self { login, id, all: false, server_state: false, user: Some((database, user)) }
+        Self {
+            login,
+            id,
+            sysadmin: false,
+            all: false,
+            server_state: false,
+            user: Some((database, user)),
+        }
     }
 
     /// Returns the same principal's permissions under another catalog version.
@@ -132,11 +142,17 @@ impl Rights {
         self.all
     }
 
-    /// Returns the key under which plans can be shared: 0 for plans that were bound without a
-    /// check.
+    /// Returns whether the session runs as a member of sysadmin, which is dbo in every database.
+    #[inline]
+    pub fn is_sysadmin(&self) -> bool {
+        self.sysadmin
+    }
+
+    /// Returns the key under which plans can be shared: 0 for those of a sysadmin, which are bound
+    /// without a check. Others with every permission have other default schemas.
     #[inline]
     pub fn key(&self) -> i32 {
-        if self.all { 0 } else { self.id }
+        if self.sysadmin { 0 } else { self.id }
     }
 
     /// Returns whether the login may use a database: it has a user there, or guest is enabled.
@@ -149,16 +165,20 @@ impl Rights {
     /// Returns the login's user in a database (`guest` if it has none), and all roles that contain
     /// it.
     pub fn principals(&self, database: &Database) -> Vec<i32> {
+        memberships(database, self.user_in(database))
+    }
+
+    /// Returns the id of the login's user in a database: `guest` if it has none.
+    pub(crate) fn user_in(&self, database: &Database) -> i32 {
         let is_it = |p: &&Arc<Principal>| {
             p.kind == PrincipalKind::SqlUser
                 && p.login.as_ref().is_some_and(|l| Name::same(l, &self.login))
         };
-        let user = match self.user {
+        match self.user {
             Some((place, id)) if place == database.id => id,
             Some(_) => GUEST,
             None => database.principals.values().find(is_it).map_or(GUEST, |u| u.id),
-        };
-        memberships(database, user)
+        }
     }
 }
 

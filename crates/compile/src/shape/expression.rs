@@ -10,8 +10,8 @@ use types::{Error, Msg, Result};
 
 use super::{Shaper, column};
 use crate::binding::over_columns;
-use ::catalog::DefaultDef;
 use ::catalog::name::Name;
+use ::catalog::{DefaultDef, ModuleSchema, Unqualified};
 
 impl Shaper<'_, '_> {
     /// Makes the definition of a DEFAULT.
@@ -99,12 +99,14 @@ impl Shaper<'_, '_> {
     }
 
     /// Returns a binder whose names are those of the table's database. A temporary table has those of the session.
-    fn own(&self) -> Binder<'_> {
+    pub(super) fn own(&self) -> Binder<'_> {
         let mut binder = self.binder.child();
         if self.place.database_id != ::catalog::table::TEMPDB
             && let Some(own) = self.binder.catalog.database_by_id(self.place.database_id)
         {
             binder.database = own.name.as_str();
+            let (database, schema) = (self.place.database_id, self.place.schema.0);
+            binder.unqualified = Unqualified::Module(ModuleSchema { database, schema });
         }
         binder
     }

@@ -10,7 +10,9 @@ use types::{Error, Msg, Result};
 use super::Shaper;
 use ::catalog::name::Name;
 use ::catalog::security;
-use ::catalog::{ColumnDef, ForeignKeyDef, IndexConstraint, IndexDef, ReferenceAction, TableDef};
+use ::catalog::{
+    ColumnDef, DBO_SCHEMA, ForeignKeyDef, IndexConstraint, IndexDef, ReferenceAction, TableDef,
+};
 
 /// A foreign key being defined, as far as it is known.
 struct New<'k> {
@@ -121,14 +123,26 @@ impl Shaper<'_, '_> {
 
     /// Finds the referenced table; `None` for the table being defined.
     fn referenced_table(&self, name: &ast::ObjectName, key: &str) -> Result<Option<Arc<TableDef>>> {
-        let schema = name.schema.as_deref().unwrap_or("dbo");
+        let database = self.binder.catalog.database(self.binder.database);
+        // The table that is being made is in no catalog yet: where it is in the schema that is searched
+        // first, it is found before another one of dbo.
+        let first = database.map(|database| self.binder.unqualified.schema_in(database));
+        let is_first = first.is_some_and(|first| Name::same(first, &self.place.schema.1));
+        let schema = match (&name.schema, database) {
+            (None, _) if is_first => self.place.schema.1.as_str(),
+            (_, Some(database)) => self.binder.schema_of(database, name),
+            (schema, None) => schema.as_deref().unwrap_or(DBO_SCHEMA),
+        };
         if Name::same(&name.object, self.place.name) && Name::same(schema, &self.place.schema.1) {
             return Ok(None);
         }
         if name.is_temporary() {
             return Err(Msg::ForeignKeyToTemporary(key).into());
         }
-        let found = self.binder.catalog.find_table(self.binder.database, schema, &name.object);
+        let schema = database.map(|database| self.binder.schema_of(database, name));
+        let found = schema.and_then(|schema| {
+            self.binder.catalog.find_table(self.binder.database, schema, &name.object)
+        });
         let invalid = || Error::from(Msg::ForeignKeyInvalidTable(key, &name.to_string()));
         found.cloned().map(Some).ok_or_else(invalid)
     }

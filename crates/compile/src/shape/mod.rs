@@ -211,7 +211,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 let ty = self.binder.resolve_type(type_name, DefaultLength::Declaration)?;
                 let system = ::binder::types::system_type(type_name, DefaultLength::Declaration)?;
                 let user_type = system.is_none().then(|| {
-                    let schema = type_name.name.schema.as_deref().unwrap_or("dbo");
+                    let found = self.binder.find_type(&type_name.name);
+                    let schema = found.map_or(::catalog::DBO_SCHEMA, |found| &found.schema);
                     (schema.to_owned(), type_name.name.object.to_string())
                 });
                 self.check_type(user_type.as_ref())?;
@@ -248,7 +249,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
 
     /// Returns the type of a computed column: that of its expression over the columns before it.
     fn computed_type(&self, expr: &ast::Expr) -> Result<ColumnType> {
-        let mut binder = self.binder.child();
+        let mut binder = self.own();
         let bind = |binder: &mut Binder<'_>| {
             binder.level.clause = ::binder::Clause::Definition;
             ::binder::expr::bind_expr(binder, expr)
@@ -424,7 +425,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
 
     /// Returns the column that a condition reads, if it is only one: such a CHECK belongs to it.
     fn only_column(&self, condition: &ast::Condition) -> Option<usize> {
-        let (binder, table) = (&mut self.binder.child(), self.place.name);
+        let (binder, table) = (&mut self.own(), self.place.name);
         let read = columns_of_condition(binder, table, &self.columns, condition);
         let [column] = read[..] else { return None };
         Some(usize::from(column))

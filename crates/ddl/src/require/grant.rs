@@ -116,10 +116,9 @@ impl Asker<'_> {
                 ("schema", schema.is_none_or(may))
             }
             Some("TYPE") => {
-                let found =
-                    database.user_type(name.schema.as_deref().unwrap_or("dbo"), &name.object);
+                let found = self.of_type(name).map(|(_, of)| of);
                 let may = |of| rights.has_on_type(database, of, "CONTROL");
-                ("type", found.is_none_or(|of| may(of)))
+                ("type", found.is_none_or(may))
             }
             Some("USER" | "ROLE") => {
                 let found = database.principals.get(&Name::new(&name.object));

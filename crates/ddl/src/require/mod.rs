@@ -22,7 +22,7 @@ pub mod load;
 mod principal;
 
 /// Permissions that statements on DDL triggers and on scoped configurations require.
-const DDL_TRIGGERS: &str = "ALTER ANY DATABASE DDL TRIGGER";
+pub(crate) const DDL_TRIGGERS: &str = "ALTER ANY DATABASE DDL TRIGGER";
 const CONFIGURATIONS: &str = "ALTER ANY DATABASE SCOPED CONFIGURATION";
 
 /// Checks that the session may run a definition. Temporary objects require no permission.
@@ -149,13 +149,21 @@ impl<'a> Asker<'a> {
             Some(named) => self.catalog.database(named)?,
             None => self.database,
         };
-        let schema = name.schema.as_deref().filter(|part| !part.is_empty()).unwrap_or("dbo");
+        let written = name.schema.as_deref().filter(|part| !part.is_empty());
+        let schema = written.unwrap_or_else(|| self.rights.default_schema(database));
         Some((database, database.schema(schema)?))
     }
 
+    /// Finds an existing object.
     fn find(&self, name: &ObjectName) -> Option<(&'a Arc<Database>, &'a Object)> {
-        let (database, schema) = self.place(name)?;
-        Some((database, database.object(&schema.name, &name.object)?))
+        let named = name.database.as_deref().filter(|part| !part.is_empty());
+        let database = match named {
+            Some(named) => self.catalog.database(named)?,
+            None => self.database,
+        };
+        let first = self.rights.default_schema(database);
+        let schema = database.schema_of_object(name.schema.as_deref(), first, &name.object);
+        Some((database, database.object(schema, &name.object)?))
     }
 
     /// Checks CREATE: the permission in the database, and ALTER on the schema.
@@ -382,7 +390,8 @@ impl<'a> Asker<'a> {
 
     /// Finds a type of the current database.
     fn of_type(&self, name: &ObjectName) -> Option<(&Database, &::catalog::UserType)> {
-        let schema = name.schema.as_deref().unwrap_or("dbo");
+        let first = self.rights.default_schema(self.database);
+        let schema = self.database.schema_of_type(name.schema.as_deref(), first, &name.object);
         self.database.user_type(schema, &name.object).map(|of| (&**self.database, &**of))
     }
 

@@ -4,6 +4,7 @@ use tsql::ast::{self, LoginOption, PrincipalAction, PrincipalKind};
 use types::{Msg, Result};
 
 use super::{Asker, not_permitted};
+use ::catalog::Principal;
 use ::catalog::name::Name;
 
 impl Asker<'_> {
@@ -27,6 +28,9 @@ impl Asker<'_> {
                     false => Err(Msg::PrincipalNotFound("alter", "server role", name).into()),
                 }
             }
+            (PrincipalKind::User, PrincipalAction::Alter(options)) => {
+                self.alters_user(name, options)
+            }
             (PrincipalKind::User, _) => self.of_database("ALTER ANY USER"),
             (PrincipalKind::Role, PrincipalAction::CreateRole { owner }) => {
                 self.of_database("CREATE ROLE")?;
@@ -39,6 +43,20 @@ impl Asker<'_> {
                 _ => Ok(()),
             },
             (PrincipalKind::ApplicationRole, _) => self.of_database("ALTER ANY APPLICATION ROLE"),
+        }
+    }
+
+    /// Checks ALTER USER. A user may change its own default schema, as may one with ALTER on it.
+    fn alters_user(&self, name: &str, options: &[ast::NamedOption]) -> Result<()> {
+        let of_schema = options.iter().all(|option| *option.name == *"DEFAULT_SCHEMA");
+        let user = self.database.principals.get(&Name::new(name)).filter(|_| of_schema);
+        let may = |user: &Principal| {
+            self.rights.own_user(self.database) == Some(user.id)
+                || self.rights.is_granted_on(self.database, user.id, "ALTER")
+        };
+        match user.is_some_and(|user| may(user)) {
+            true => Ok(()),
+            false => self.of_database("ALTER ANY USER"),
         }
     }
 

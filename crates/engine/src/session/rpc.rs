@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sos::ledger::{self, Label};
 use types::{DataType, Msg, Value};
 
-use crate::catalog::ProcedureDef;
+use crate::catalog::{ModuleSchema, ProcedureDef};
 use crate::host::HOST;
 use crate::plan::program::Program;
 use crate::session::{Entry, KnownCall, ProgramKey, Rpc, RpcParameter, RpcTarget, SessionState};
@@ -47,7 +47,8 @@ pub(crate) fn run(
     let parsed = parse_procedure_name(name).map_err(|_| not_found(name))?;
     check_local(session, &parsed)?;
     // Nor does a synonym.
-    let by_synonym = synonym_target(session, &parsed).filter(|_| find(&parsed).is_none()).cloned();
+    let by_synonym =
+        synonym_target(session, &parsed, None).filter(|_| find(&parsed).is_none()).cloned();
     if let Some(target) = &by_synonym {
         check_local(session, target)?;
     }
@@ -61,11 +62,12 @@ pub(crate) fn run(
         }
         return ran;
     }
-    let Some(procedure) = resolve_procedure(session, &parsed) else {
+    let module = synonym.as_ref().map(|_| ModuleSchema::DBO);
+    let Some(procedure) = resolve_procedure(session, &parsed, module) else {
         return Err(::procedures::missing(&parsed));
     };
     // Checked once per version of the catalog: the cache key includes the login.
-    check_call(session, synonym.as_ref().unwrap_or(&parsed), &procedure, None)?;
+    check_call(session, synonym.as_ref().unwrap_or(&parsed), &procedure, (None, None))?;
     let program = ::compile::take_program_of(session, &procedure)?;
     let call = Callee { key, text: name.as_bytes().into(), procedure, program };
     run_stored(call, rpc.parameters, session, sink)

@@ -174,10 +174,11 @@ impl Runner<'_> {
             arguments.push(self.argument(argument, cx)?);
         }
         cx.session.refresh_catalog();
-        let Some(procedure) = crate::resolve_procedure(cx.session, name) else {
-            return Err(crate::procedure_missing(cx.session, name));
+        let Some(procedure) = crate::resolve_procedure(cx.session, name, self.program.schema)
+        else {
+            return Err(crate::procedure_missing(cx.session, name, self.program.schema));
         };
-        crate::check_call(cx.session, name, &procedure, self.program.owner)?;
+        crate::check_call(cx.session, name, &procedure, (self.program.owner, self.program.schema))?;
         let program = ::compile::take_program_of(cx.session, &procedure)?;
         let mut places = Vec::new();
         let bound =
@@ -207,6 +208,7 @@ impl Runner<'_> {
             tables,
             database: Arc::clone(if program.switches_database { own } else { &program.database }),
             owner: program.owner,
+            schema: program.schema,
             asks: !program.is_checked_only,
             procedure_id: cx.frame.procedure_id,
             sql_handle: program

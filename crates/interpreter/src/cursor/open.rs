@@ -307,6 +307,7 @@ pub(super) fn context<'s>(
     BinderContext {
         rights: asks.then_some(&session.identity.rights),
         chain: source.owner,
+        unqualified: compile::binding::unqualified(session, source.schema),
         variables,
         table_variables: &source.table_variables,
         ..compile::binding::bare_context(session, &source.database)

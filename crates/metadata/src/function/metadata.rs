@@ -16,7 +16,7 @@ use crate::objects::{self, ColumnRow, ObjectRow};
 use crate::type_facts;
 use crate::types::{TypeRow, type_rows};
 use ::catalog::name::Name;
-use ::catalog::{Database, IndexConstraint, ReferenceAction, TableDef};
+use ::catalog::{Database, IndexConstraint, ReferenceAction, TableDef, TriggerPlace};
 use ::plan::function::Context;
 use ::session::SessionState;
 use tsql::{parse_object_name, split_name};
@@ -176,15 +176,23 @@ fn definition(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Va
 }
 
 fn schema_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let name = text(call, values, 0)?.unwrap_or_else(|| "dbo".to_owned());
+    let name = text(call, values, 0)?;
     let database = current(cx);
-    let schema = database.as_ref().and_then(|d| d.schema(&name));
+    let default = |d| session_of(cx).identity.rights.default_schema(d);
+    let name = |d| name.as_deref().unwrap_or_else(|| default(d));
+    let schema = database.as_ref().and_then(|d| d.schema(name(d)));
     Ok(schema.map_or(Value::Null, |s| Value::Int(s.id)))
 }
 
 fn schema_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let wanted = if values.is_empty() { Some(1) } else { id(values, 0) };
     let database = current(cx);
+    if values.is_empty() {
+        // The default schema need not exist.
+        let default =
+            |d: &Arc<Database>| Value::nvarchar(session_of(cx).identity.rights.default_schema(d));
+        return Ok(database.as_ref().map_or(Value::Null, default));
+    }
+    let wanted = id(values, 0);
     let schema = database.as_ref().and_then(|d| d.schemas.values().find(|s| Some(s.id) == wanted));
     Ok(name_or_null(schema.map(|s| s.name.as_str())))
 }
@@ -214,17 +222,21 @@ fn type_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Va
     Ok(found.map_or(Value::Null, |t| Value::Int(t.user_type_id)))
 }
 
+/// `schema_id` of the types of the system.
+const SYS: i32 = 4;
+
 /// Finds a type of the current database by a name of one or two parts.
 fn find_type(cx: &Context<'_>, name: &str) -> Option<TypeRow> {
     let name = parse_object_name(name).ok()?;
     let database = current(cx)?;
-    let schema = match name.schema.as_deref() {
-        Some(schema) => Some(database.schema(schema)?.id),
-        None => None,
-    };
+    let own = session_of(cx).schema_of_type(&database, &name);
+    let own = database.schema(own)?.id;
+    // A type of the system is found first.
+    let is_system = |t: &TypeRow| name.schema.is_none() && t.schema_id == SYS;
     type_rows(&database)
         .into_iter()
-        .find(|t| Name::same(&t.name, &name.object) && schema.is_none_or(|s| s == t.schema_id))
+        .filter(|t| Name::same(&t.name, &name.object) && (t.schema_id == own || is_system(t)))
+        .min_by_key(|t| !is_system(t))
 }
 
 fn type_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
@@ -241,6 +253,28 @@ fn col_length(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result
     };
     let column = column_of(cx, &database, row.id, &name);
     Ok(column.map_or(Value::Null, |c| Value::SmallInt(c.ty.data_type.max_length())))
+}
+
+/// Returns a property of a trigger; `None` for a name that is none.
+fn trigger_fact(database: &Database, id: i32, property: &str) -> Option<bool> {
+    let all = crate::triggers::triggers(database);
+    let trigger = all.iter().find(|trigger| trigger.module.id == id)?;
+    let what = property.strip_prefix("execis")?;
+    match what {
+        "triggerdisabled" => return Some(trigger.module.disabled),
+        "insteadoftrigger" => return Some(trigger.instead),
+        "aftertrigger" => return Some(!trigger.instead),
+        "triggernotforrepl" => return Some(trigger.not_for_replication),
+        _ => {}
+    }
+    let what = what.strip_suffix("trigger")?;
+    let place = |event: &str| trigger.module.place_for(&event.to_ascii_uppercase());
+    let (event, holds) = match (what.strip_prefix("first"), what.strip_prefix("last")) {
+        (Some(event), _) => (event, place(event) == TriggerPlace::First),
+        (None, Some(event)) => (event, place(event) == TriggerPlace::Last),
+        (None, None) => (what, trigger.fires_for(&what.to_ascii_uppercase())),
+    };
+    ["insert", "update", "delete"].contains(&event).then_some(holds)
 }
 
 /// Finds a column of a table or view.
@@ -333,6 +367,10 @@ fn object_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> R
             false => m.ansi_nulls,
         };
         return Ok(module.map_or(Value::Null, |m| Value::Int(i32::from(is_on(m)))));
+    }
+    if row.code == "TR" && property.starts_with("execis") {
+        let found = current(cx).and_then(|d| trigger_fact(&d, row.id, &property));
+        return Ok(found.map_or(Value::Null, flag));
     }
     if property == "isencrypted" && ["P", "V", "TR", "FN", "IF", "TF"].contains(&row.code) {
         return Ok(current(cx).map_or(Value::Null, |database| flag(database.is_encrypted(row.id))));

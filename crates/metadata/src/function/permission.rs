@@ -237,7 +237,7 @@ fn of_database<'d>(
     (class, name): (&str, &str),
 ) -> Option<Place<'d>> {
     let parts = || tsql::parse_object_name(name).ok();
-    let schema_of = |name: &ast::ObjectName| name.schema.as_deref().unwrap_or("dbo").to_owned();
+    let schema_of = |name: &ast::ObjectName| session.schema_of(database, name).to_owned();
     match class {
         "OBJECT" => {
             let name = parts()?;
@@ -247,8 +247,8 @@ fn of_database<'d>(
         }
         "TYPE" => {
             let name = parts()?;
-            let schema = schema_of(&name);
-            database.user_type(&schema, &name.object).map(|of| Place::Type(of))
+            let schema = session.schema_of_type(database, &name);
+            database.user_type(schema, &name.object).map(|of| Place::Type(of))
         }
         "SCHEMA" => database.schema(&parts()?.object).map(Place::Schema),
         "USER" | "ROLE" => {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use types::{Error, Msg};
+use types::Msg;
 
 use super::help::object_to_alter;
 use super::{TextProcedure, run};
@@ -51,8 +51,7 @@ fn refresh(
     let name = text(arguments, 0, parameter, cx)?.unwrap_or_default();
     let found = object_to_alter(&name, cx)?;
     if !kinds.contains(&found.code) || found.system {
-        let text = format!("Could not find object '{name}' or you do not have permission.");
-        return Err(Error::custom(15_165, 16, 1, text).into());
+        return Err(Msg::ObjectOrPermission(&name).into());
     };
     let database = cx.session.catalog.database(&cx.session.identity.database);
     let view = database.and_then(|d| d.object(&found.schema, &found.name)).and_then(|o| match o {

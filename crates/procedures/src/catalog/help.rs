@@ -49,8 +49,7 @@ pub(super) fn object_to_alter(name: &str, cx: &Cx<'_>) -> Result<ObjectRow, Stop
         Err(Stop::Error(error)) if error.number != NOT_FOUND => return Err(error.into()),
         Ok(_) | Err(_) => {}
     }
-    let text = format!("Could not find object '{name}' or you do not have permission.");
-    Err(Error::custom(15_165, 16, 1, text).into())
+    Err(Msg::ObjectOrPermission(name).into())
 }
 
 /// Returns true if the session may alter an object, or the table of a constraint or trigger.

@@ -12,6 +12,7 @@ mod odbc;
 mod rename;
 mod security;
 mod tables;
+mod trigger_order;
 mod type_info;
 mod who;
 
@@ -33,6 +34,7 @@ pub(crate) static PROCEDURES: &[&[SystemProcedure]] = &[
     rename::PROCEDURES,
     security::PROCEDURES,
     tables::PROCEDURES,
+    trigger_order::PROCEDURES,
     type_info::PROCEDURES,
     who::PROCEDURES,
 ];

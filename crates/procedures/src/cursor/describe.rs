@@ -123,8 +123,10 @@ fn tables(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let open = cursor.opened()?;
     let locks = cursor.concurrency == Concurrency::ScrollLocks;
     let described = open.tables.iter().map(|table| {
-        let schema = table.name.schema.as_deref().unwrap_or("dbo");
         let name = cx.session.catalog.database_by_id(table.database_id);
+        let found = name.and_then(|database| database.table_by_id(table.id));
+        let written = || table.name.schema.as_deref().unwrap_or(catalog::DBO_SCHEMA);
+        let schema = found.map_or_else(written, |found| &found.schema);
         vec![
             Value::nvarchar(schema),
             Value::nvarchar(&table.name.object),
@@ -284,6 +286,7 @@ fn cursor_over(
         tables: FrameTables::default(),
         database: Arc::clone(&cx.session.identity.database),
         owner: None,
+        schema: None,
         asks: false,
         procedure_id: 0,
         sql_handle: Vec::new(),

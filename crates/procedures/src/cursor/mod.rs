@@ -264,7 +264,7 @@ fn is_query(program: &Program, session: &SessionState) -> bool {
         },
         StepKind::Execute(call) => {
             let ExecuteTarget::Name(name) = &call.procedure else { return false };
-            let procedure = resolve_procedure(session, name);
+            let procedure = resolve_procedure(session, name, None);
             procedure.is_some_and(|procedure| match &procedure.ast.body {
                 RoutineBody::Statements(body) => is_select(body),
                 RoutineBody::External(_) => false,

@@ -31,9 +31,9 @@ pub(super) fn prepared(
     let bare = || Canonical { name: text.trim(), arguments: vec!["?"; values.len()] };
     let call = Canonical::parse(text).unwrap_or_else(bare);
     let name = parse_procedure_name(call.name)?;
-    let procedure = resolve_procedure(session, &name);
+    let procedure = resolve_procedure(session, &name, None);
     if procedure.is_none() && system_procedure(session, &name).is_none() {
-        return Err(procedure_missing(session, &name));
+        return Err(procedure_missing(session, &name, None));
     }
     let mut declared = Vec::with_capacity(values.len());
     let mut arguments = Vec::with_capacity(call.arguments.len());

@@ -159,7 +159,7 @@ impl Found<'_> {
         let ExecuteTarget::Name(name) = &call.procedure else {
             return Err(Msg::NotSupported("describing a call by a variable").into());
         };
-        let Some(procedure) = resolve_procedure(session, name) else {
+        let Some(procedure) = resolve_procedure(session, name, None) else {
             return match system_procedure(session, name) {
                 Some(_) => Err(Msg::NotSupported("describing a call of this procedure").into()),
                 None => Err(not_found(&name.to_string())),

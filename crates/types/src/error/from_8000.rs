@@ -240,6 +240,11 @@ macro_rules! with_messages_from_8000 {
             PasswordTooShort = 15116, 16, "Password validation failed. The password does not meet the operating system policy requirements because it is too short.";
             PasswordTooSimple = 15118, 16, "Password validation failed. The password does not meet the operating system policy requirements because it is not complex enough.";
             ExpirationNeedsPolicy = 15122, 16, "The CHECK_EXPIRATION option cannot be used when CHECK_POLICY is OFF.";
+            TriggerNotFor(trigger: &'a str, statement: &'a str) = 15125, 16, "Trigger '{trigger}' is not a trigger for '{statement}'.";
+            TriggerPlaceTaken(order: &'a str, statement: &'a str) = 15130, 16, "There already exists a '{order}' trigger for '{statement}'.";
+            InsteadOfOrder(trigger: &'a str) = 15133, 16, "INSTEAD OF trigger '{trigger}' cannot be associated with an order.";
+            ObjectOrPermission(name: &'a str) = 15165, 16, "Could not find object '{name}' or you do not have permission.";
+            OwnsTypes = 15184, 16, "The database principal owns data types in the database and cannot be dropped.";
             PolicyWhileMustChange = 15128, 16, "The CHECK_POLICY and CHECK_EXPIRATION options cannot be turned OFF when MUST_CHANGE is ON.";
             OwnerIsUser = 15110, 16, "The proposed new database owner is already a user or aliased in the database.";
             ConfigurationNotFound(name: &'a str) = 15123, 16, "The configuration option '{name}' does not exist, or it may be an advanced option.";

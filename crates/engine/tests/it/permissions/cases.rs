@@ -415,6 +415,12 @@ pub(super) static CASES: &[Case] = &[
         &[15247],
         &[("GRANT ALTER ANY USER TO {u}", &[])],
     ),
+    case(
+        "CREATE USER, ALTER USER",
+        "ALTER USER other_user WITH DEFAULT_SCHEMA = other",
+        &[15247],
+        &[("GRANT ALTER ON USER::other_user TO {u}", &[])],
+    ),
     case("DROP USER", "DROP USER other_user", &[15151], &[("GRANT ALTER ANY USER TO {u}", &[])]),
     case(
         "CREATE LOGIN, ALTER LOGIN",
@@ -712,6 +718,12 @@ pub(super) static CASES: &[Case] = &[
         "DECLARE @x sql_variant; EXEC sp_sequence_get_range 's', 2, @x OUTPUT",
         &[229],
         &[("GRANT UPDATE ON s TO {u}", &[])],
+    ),
+    case(
+        "sp_settriggerorder",
+        "EXEC sp_settriggerorder 'tr', 'First', 'UPDATE'",
+        &[15165],
+        &[(ALTER_T, &[])],
     ),
     case("sp_updatestats", "EXEC sp_updatestats", &[15247], &[(OWNER, &[])]),
     case(
