@@ -22,8 +22,8 @@ pub type Instant = i64;
 /// The moment's units in a second.
 pub const SECOND: Instant = 10_000_000;
 
-/// Returns whether the time of `every` since a moment has passed, or the clock was set back behind
-/// that moment, so that it tells nothing about it.
+/// Returns whether the time of `every` since a moment has passed. It counts as passed if the clock was
+/// set back behind that moment: how long ago it was is not known then.
 pub(crate) fn has_passed(every: Instant, since: Instant, now: Instant) -> bool {
     !(since..since.saturating_add(every)).contains(&now)
 }

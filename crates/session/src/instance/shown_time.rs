@@ -106,8 +106,7 @@ mod tests {
 
     const SECOND_100NS: u64 = 10_000_000;
 
-    /// A reading of the clocks so many seconds after the counter's start, with UTC set forward by
-    /// `set_100ns`.
+    /// A reading of the clocks `seconds` after the counter's start, with UTC set forward by `set_100ns`.
     fn read(seconds: u64, set_100ns: u64) -> Anchor {
         let ticks = clock::ns_to_ticks(seconds * 1_000_000_000);
         Anchor { ticks, utc_100ns: 1_000 * SECOND_100NS + seconds * SECOND_100NS + set_100ns }
