@@ -172,10 +172,11 @@ UNDER = CARGO_TARGET_$(shell rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_
 clocks:
 	mkdir -p target
 	cc -shared -fPIC -O2 -Wall -Wextra -o target/other_clock.so tests/clocks/other_clock.c
-	$(UNDER)="$(OTHER_CLOCK) CLOCK_RATE=60" cargo test -p engine --locked --no-fail-fast --test it -- --skip script::
+	$(UNDER)="$(OTHER_CLOCK) CLOCK_RATE=60" cargo test -p engine --locked --no-fail-fast --test it -- \
+		--skip script:: --skip scripts --skip described_results
 	# From an hour before a leap day; an hour is a second.
 	$(UNDER)="$(OTHER_CLOCK) CLOCK_RATE=3600 CLOCK_START_MS=1835391600000" cargo test -p engine --locked --no-fail-fast --test it -- \
-		--skip script:: --skip dba_tools::backups
+		--skip script:: --skip scripts --skip described_results --skip dba_tools::backups
 	# A test and the servers that it starts have the same clock.
 	$(UNDER)="$(OTHER_CLOCK) CLOCK_BASE_MS=$(shell date +%s000) CLOCK_RATE=60" cargo test -p clearway --locked --no-fail-fast --test it
 
