@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 use plan::stats::QueryIdentity;
 
 use crate::options::{Capture, Mode, Options};
-use crate::store::{Delta, Instant, Made, SECOND, Seen, Store};
+use crate::store::{Delta, Instant, Made, SECOND, Seen, Store, has_passed};
 
 /// Upper limit of queries that are counted and not recorded yet; one more, and all begin again.
 const CANDIDATES_MAX: usize = 4_096;
@@ -77,6 +77,12 @@ impl DatabaseStore {
         self.is_dirty = true;
     }
 
+    /// Returns whether `DATA_FLUSH_INTERVAL_SECONDS` have passed since the store was last written.
+    pub(crate) fn is_flush_due(&self, now: Instant) -> bool {
+        let seconds = i64::try_from(self.options.flush_seconds).unwrap_or(i64::MAX);
+        has_passed(seconds.saturating_mul(SECOND), self.flushed, now)
+    }
+
     fn bytes_max(&self) -> u64 {
         self.options.max_mb.saturating_mul(1 << 20)
     }
@@ -142,7 +148,7 @@ impl DatabaseStore {
 
     /// Removes what is too old, and the least queries if it is nearly full.
     pub(crate) fn clean_up(&mut self, now: Instant) {
-        if now >= self.cleaned + CLEANED_EVERY {
+        if has_passed(CLEANED_EVERY, self.cleaned, now) {
             self.cleaned = now;
             self.remove_stale(now);
         }
@@ -359,6 +365,20 @@ mod tests {
         assert_eq!((all.store.intervals.len(), all.store.runtime.len()), (1, 1));
         all.store.remove_query(2);
         assert_eq!((all.store.bytes(), all.store.plans.len()), (0, 0));
+    }
+
+    /// The clock of a machine is often wrong when it starts, and is then set back by much.
+    #[test]
+    fn a_clock_that_was_set_back_puts_off_neither_cleanup_nor_writing() {
+        let mut all = store(Capture::All);
+        all.options.stale_days = 2;
+        let wrong = START + 365 * 86_400 * SECOND;
+        (all.flushed, all.cleaned) = (wrong, wrong);
+        assert!(!all.is_flush_due(wrong + SECOND));
+        assert!(all.is_flush_due(START));
+        take(&mut all, "old", run(1, 1.0), START - 3 * 86_400 * SECOND);
+        all.clean_up(START);
+        assert!(all.store.queries.is_empty());
     }
 
     #[test]

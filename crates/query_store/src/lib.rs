@@ -198,11 +198,8 @@ impl QueryStore {
     /// that have changed.
     pub fn to_write(&self, now: Instant, all: bool) -> Vec<(i16, Vec<u8>)> {
         let mut state = self.state.write();
-        let is_due = |of: &DatabaseStore| {
-            let seconds = i64::try_from(of.options.flush_seconds).unwrap_or(i64::MAX);
-            of.is_dirty && (all || now >= of.flushed.saturating_add(seconds * store::SECOND))
-        };
-        let due = state.databases.iter_mut().filter(|(_, of)| is_due(of));
+        let due = state.databases.iter_mut();
+        let due = due.filter(|(_, of)| of.is_dirty && (all || of.is_flush_due(now)));
         due.map(|(id, of)| {
             of.is_dirty = false;
             of.flushed = now;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Ids grow from 1 and are never used again, until CLEAR. Its size is an estimate of what it takes in
-//! memory; `cleanup.rs` keeps it below its limit.
+//! memory; `database.rs` keeps it below its limit.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -21,6 +21,12 @@ pub type Instant = i64;
 
 /// The moment's units in a second.
 pub const SECOND: Instant = 10_000_000;
+
+/// Returns whether the time of `every` since a moment has passed. It counts as passed if the clock was
+/// set back behind that moment: how long ago it was is not known then.
+pub(crate) fn has_passed(every: Instant, since: Instant, now: Instant) -> bool {
+    !(since..since.saturating_add(every)).contains(&now)
+}
 
 /// How executions have ended; the numbers are those of `execution_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -39,7 +39,8 @@ pub(crate) const COLUMNS: &[Column<ModuleRow>] = &[
     col("sql_handle", vb(64), |r| binary(r.books.sql_handle().bytes())),
     col("plan_handle", vb(64), |r| binary(r.books.plan_handle().bytes())),
     opt("cached_time", DATETIME, |r| datetime_of(r.books.created)),
-    opt("last_execution_time", DATETIME, |r| datetime_of(r.totals.last_start)),
+    // A request that compiled the program began before there was one.
+    opt("last_execution_time", DATETIME, |r| datetime_of(r.totals.last_start.max(r.books.created))),
     col("execution_count", BIGINT, |r| big(r.totals.executions)),
     col("total_worker_time", BIGINT, |r| us(r.totals.worker.total)),
     col("last_worker_time", BIGINT, |r| us(r.totals.worker.last)),

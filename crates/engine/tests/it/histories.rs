@@ -13,6 +13,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -116,21 +117,37 @@ fn setup(level: &Level, mistake: Option<Mistake>) -> Arc<Instance> {
     instance
 }
 
+/// Transactions that a history commits, if need be in more time than it was given: on a busy machine a
+/// wait for a lock takes as long as other programs have the CPUs.
+const ENOUGH: usize = 50;
+const MORE: Duration = Duration::from_secs(120);
+
 /// Runs clients for a while; returns what they did, and the final lists.
 fn history(level: &'static Level, mistake: Option<Mistake>, time: Duration) -> History {
     let instance = setup(level, mistake);
     let (tell, done) = channel();
+    let committed = Arc::new(AtomicUsize::new(0));
     for client in 1..=CLIENTS {
         let mut session = login(&instance);
-        let tell = tell.clone();
+        let (tell, committed) = (tell.clone(), Arc::clone(&committed));
         let work = move || {
             let end_ns = sos::clock::deadline_ns(time);
+            let last_ns = sos::clock::deadline_ns(time + MORE);
+            let goes_on = || {
+                let now_ns = sos::clock::monotonic_ns();
+                // Relaxed: a count that orders nothing.
+                let is_short = committed.load(Ordering::Relaxed) < ENOUGH;
+                now_ns < end_ns || (is_short && now_ns < last_ns)
+            };
             run(&mut session, &format!("USE d SET TRANSACTION ISOLATION LEVEL {}", level.level));
             let mut dice = Dice(client * 0x9E37_79B9);
             let mut all = Vec::new();
             let mut number = client;
-            while sos::clock::monotonic_ns() < end_ns {
-                all.push(transaction(&mut session, level, &mut dice, &mut number));
+            while goes_on() {
+                let done = transaction(&mut session, level, &mut dice, &mut number);
+                // Relaxed: as in `goes_on`.
+                committed.fetch_add(usize::from(done.is_committed), Ordering::Relaxed);
+                all.push(done);
             }
             let _ = tell.send(all);
         };
@@ -433,7 +450,7 @@ fn histories_have_only_what_their_level_allows() {
         let history = history(level, None, seconds());
         let committed = history.all.iter().filter(|done| done.is_committed).count();
         println!("{}: {committed} of {} committed", level.name, history.all.len());
-        assert!(committed > 50, "{}: {committed} of {}", level.name, history.all.len());
+        assert!(committed >= ENOUGH, "{}: {committed} of {}", level.name, history.all.len());
         let found = history.first_forbidden(level.allows);
         assert!(found.is_none(), "{}: {found:?}", level.name);
     }
