@@ -9,7 +9,7 @@ use crate::row_lock::{KeyRange, Place};
 use crate::spec::{IndexId, RowId};
 use crate::version::TxState;
 
-/// A writer.
+/// The state of the transaction of a writer.
 type Writer = *const TxState;
 /// A key that a writer adds or removes.
 type Key = (IndexId, Box<[u8]>);
