@@ -7,6 +7,7 @@ mod english;
 mod folders;
 mod licences;
 mod messages;
+mod sorts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,7 +21,7 @@ const FILE_LINES_MAX: usize = 800;
 const CRATE_LINES_MAX: usize = 16_200;
 
 /// Crates past that wall, with a wall of their size.
-const LARGE_CRATES: &[(&str, usize)] = &[("sos", 31_600), ("storage", 17_400), ("views", 17_000)];
+const LARGE_CRATES: &[(&str, usize)] = &[("sos", 31_800), ("storage", 17_600), ("views", 17_000)];
 
 /// Layer of each crate: it may depend on lower ones only.
 const LAYERS: &[(&str, u8)] = &[

@@ -24,6 +24,8 @@ use ::catalog::{
 use ::compile::refuse;
 use ::executor::statement::in_transaction;
 use ::executor::{Cx, fault};
+use ::plan::long::FreedInPieces;
+use ::plan::sort::interruptible;
 
 /// What `SYSTEM_VERSIONING = ON (..)` asks for.
 pub(crate) struct Wanted {
@@ -371,7 +373,7 @@ fn check_history(current: &TableDef, history: &TableDef, cx: &mut Cx<'_>) -> Res
         .position(|index| index.constraint == Some(IndexConstraint::PrimaryKey))
         .ok_or(Msg::InternalError)?;
     let (mut early, mut future) = (false, false);
-    let mut versions: Vec<(Vec<u8>, Value, Value)> = Vec::new();
+    let mut versions: FreedInPieces<(Vec<u8>, Value, Value)> = FreedInPieces::default();
     each_row(history, cx, &mut |row| {
         let (from, to) = (row.get(start), row.get(end));
         early |= period::is_before(&to, &from);
@@ -390,15 +392,18 @@ fn check_history(current: &TableDef, history: &TableDef, cx: &mut Cx<'_>) -> Res
     if future {
         return Err(Msg::HistoryEndInFuture(&of).into());
     }
-    versions.sort_by(|a, b| {
-        let by_key = a.0.cmp(&b.0);
-        by_key.then_with(|| period::order(&a.1, &b.1)).then_with(|| period::order(&a.2, &b.2))
-    });
-    let overlap = |pair: &[(Vec<u8>, Value, Value)]| {
-        pair[0].0 == pair[1].0 && period::is_before(&pair[1].1, &pair[0].2)
-    };
-    if versions.windows(2).any(overlap) {
-        return Err(Msg::HistoryOverlaps(&of).into());
+    interruptible(&cx.session.connection.cancel, |comparisons| {
+        versions.sort_by(|a, b| {
+            comparisons.compared(a.0.len().min(b.0.len()));
+            let by_key = a.0.cmp(&b.0);
+            by_key.then_with(|| period::order(&a.1, &b.1)).then_with(|| period::order(&a.2, &b.2))
+        });
+    })?;
+    for pair in versions.windows(2) {
+        fault::row_passed(cx)?;
+        if pair[0].0 == pair[1].0 && period::is_before(&pair[1].1, &pair[0].2) {
+            return Err(Msg::HistoryOverlaps(&of).into());
+        }
     }
     Ok(())
 }

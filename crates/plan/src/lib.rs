@@ -18,6 +18,7 @@ pub mod query;
 pub mod safe;
 pub mod same;
 pub mod sink;
+pub mod sort;
 pub mod statement;
 pub mod stats;
 pub mod stop;

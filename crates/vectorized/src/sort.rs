@@ -3,8 +3,8 @@
 //! operators below may skip the others: see `bound.rs`.
 
 use plan::long::encode_value_asked;
+use plan::sort::{Comparisons, interruptible};
 use sos::ledger::{self, Label};
-use sos::sched::Pace;
 use types::Result;
 use types::batch::{Batch, Data, Selection, Vector};
 use types::key::{Direction, KeyPart};
@@ -84,7 +84,7 @@ impl<'p> Operator<'p> for Sorting<'p> {
             charge.set(kept.store.memory() + kept.keys.memory())?;
             Ok(Flow::More)
         })?;
-        let order = order_of(&kept.keys);
+        let order = order_of(&kept.keys, cx)?;
         kept.store.give(&order, cx, rows, receive)
     }
 }
@@ -103,7 +103,7 @@ impl Kept<'_> {
         store.push(batch, &selection);
         let Some(limit) = *limit else { return Ok(()) };
         if keys.len() >= limit.saturating_mul(2).saturating_add(SURPLUS) {
-            let mut order = order_of(keys);
+            let mut order = order_of(keys, cx)?;
             order.truncate(limit);
             store.retain(&order);
             let places: Vec<usize> = order.iter().map(|row| *row as usize).collect();
@@ -183,7 +183,12 @@ pub(super) fn encode_row(vector: &Vector, row: usize, part: KeyPart, out: &mut V
 }
 
 /// Returns the numbers of the keys in sort order; equal keys stay in input order.
-pub(super) fn order_of(keys: &SortKeys) -> Vec<u32> {
+///
+/// # Errors
+/// An error that stops the statement.
+// Not inlined: a sort's stack would be in the frames of all operators below its own.
+#[inline(never)]
+pub(super) fn order_of(keys: &SortKeys, cx: &Cx<'_>) -> Result<Vec<u32>> {
     let _label = ledger::labelled(Label::Sort);
     // The first bytes of a key beside its number: most comparisons need no more.
     let head = |place: usize| {
@@ -196,14 +201,19 @@ pub(super) fn order_of(keys: &SortKeys) -> Vec<u32> {
     let number = |place| u32::try_from(place).expect("a sort keeps fewer than 2^32 rows");
     let mut order: Vec<(u64, u32)> =
         (0..keys.len()).map(|place| (head(place), number(place))).collect();
-    let mut pace = Pace::new();
-    order.sort_unstable_by(|a, b| {
-        pace.tick();
-        a.0.cmp(&b.0)
-            .then_with(|| keys.get(a.1 as usize).cmp(keys.get(b.1 as usize)))
-            .then(a.1.cmp(&b.1))
-    });
-    order.into_iter().map(|(_, number)| number).collect()
+    interruptible(&cx.session.connection.cancel, |comparisons| {
+        order.sort_unstable_by(|a, b| {
+            // Beside the heads, keys are compared that are elsewhere.
+            let by_key = |comparisons: &mut Comparisons<'_>| {
+                let (one, other) = (keys.get(a.1 as usize), keys.get(b.1 as usize));
+                comparisons.compared(one.len().min(other.len()));
+                one.cmp(other)
+            };
+            comparisons.compared(0);
+            a.0.cmp(&b.0).then_with(|| by_key(comparisons)).then(a.1.cmp(&b.1))
+        });
+    })?;
+    Ok(order.into_iter().map(|(_, number)| number).collect())
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Window functions: stores the input by column, sorts the rows for each call by partition and
 //! order, and computes the results with the row executor's code.
 
-use sos::sched::Pace;
 use types::batch::{BATCH_ROWS, Batch, Vector};
 use types::{Result, Value};
 
@@ -10,7 +9,7 @@ use super::sort::{SortEncoder, order_of};
 use super::store::Store;
 use super::{Flow, Input, Operator, Receive, Rows, compile, with};
 use executor::long::group_key;
-use executor::query::{SortKeys, WindowInput, WindowResults};
+use executor::query::{SortKeys, WindowInput, WindowResults, sort_by_keys};
 use executor::{Cx, fault};
 use plan::expr::Register;
 use plan::long::FreedInPieces;
@@ -110,12 +109,9 @@ impl<'p> Call<'p> {
     fn compute(&mut self, cx: &mut Cx<'_>) -> Result<(Vec<usize>, WindowResults)> {
         let partitions = std::mem::take(&mut self.partitions);
         let sorts = std::mem::take(&mut self.sorts);
-        let mut order: Vec<usize> = order_of(&sorts).into_iter().map(|r| r as usize).collect();
-        let mut pace = Pace::new();
-        order.sort_by(|&a, &b| {
-            pace.tick();
-            partitions.get(a).cmp(partitions.get(b))
-        });
+        let order = order_of(&sorts, cx)?;
+        let mut order: Vec<usize> = order.into_iter().map(|row| row as usize).collect();
+        sort_by_keys(&mut order, &partitions, cx)?;
         let arguments = std::mem::take(&mut self.values);
         let charge = cx.session.accounting.grant.charge(0);
         let input = WindowInput { order, partitions, sorts, arguments, _charge: charge };

@@ -99,7 +99,7 @@ impl State {
     /// Returns the aggregate's value.
     pub fn finish(&mut self, cx: &mut Cx<'_>) -> Result<Value> {
         if let Some((keys, rows)) = &mut self.kept {
-            for i in order_of(keys) {
+            for i in order_of(keys, cx)? {
                 fault::row_passed(cx)?;
                 // Each row is freed here, and not all of them at once when the state is dropped.
                 self.accumulator.add(&std::mem::take(&mut rows[i]))?;

@@ -47,6 +47,7 @@ pub use scan::{
     only_looks, open, read_mode,
 };
 pub(crate) use scan::{encode_seek_key, level_of, when_owned};
+pub use sort::sort_by_keys;
 pub use spool::Spooled;
 pub use window::{Input as WindowInput, Results as WindowResults};
 

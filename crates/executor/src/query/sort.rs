@@ -2,15 +2,15 @@
 //! in that order; NULL sorts before every value (`types::key`). With a limit, it buffers at most about twice as many rows.
 
 use crate::long::encode_value;
+use plan::sort::interruptible;
 use sos::ledger::{self, Label};
-use sos::sched::Pace;
 use types::Result;
 use types::key::{Direction, KeyPart};
 
 use super::buffer::{Buffer, Keys};
 use super::{Flow, Receive, Rows, count_of, run as run_node};
-use crate::Cx;
 use crate::eval::eval;
+use crate::{Cx, fault};
 use plan::query::{Sort, SortKey};
 
 /// Rows buffered beyond twice the limit before the surplus is discarded.
@@ -36,14 +36,15 @@ pub(super) fn run<'p>(
         if let (Some(room), Some(limit)) = (room, limit)
             && keys.len() >= room
         {
-            let mut order = order_of(&keys);
+            let mut order = order_of(&keys, cx)?;
             order.truncate(limit);
             keys.retain(&order);
             buffer.retain(&order, keys.size())?;
         }
         Ok(Flow::More)
     })?;
-    for i in order_of(&keys) {
+    for i in order_of(&keys, cx)? {
+        fault::row_passed(cx)?;
         buffer.restore(i, &sort.live, cx, rows);
         if receive(cx, rows)? == Flow::Enough {
             return Ok(Flow::Enough);
@@ -53,15 +54,30 @@ pub(super) fn run<'p>(
 }
 
 /// Returns the positions of the keys in sort order; equal keys stay in input order.
-pub(super) fn order_of(keys: &Keys) -> Vec<usize> {
+///
+/// # Errors
+/// An error that stops the statement.
+pub(super) fn order_of(keys: &Keys, cx: &Cx<'_>) -> Result<Vec<usize>> {
     let _label = ledger::labelled(Label::Sort);
     let mut order: Vec<usize> = (0..keys.len()).collect();
-    let mut pace = Pace::new();
-    order.sort_by(|&a, &b| {
-        pace.tick();
-        keys.get(a).cmp(keys.get(b))
-    });
-    order
+    sort_by_keys(&mut order, keys, cx)?;
+    Ok(order)
+}
+
+/// Sorts positions of keys by these keys; those with equal keys stay in order.
+///
+/// # Errors
+/// An error that stops the statement.
+// Not inlined: a sort's stack would be in the frames of all operators below its own.
+#[inline(never)]
+pub fn sort_by_keys(order: &mut [usize], keys: &Keys, cx: &Cx<'_>) -> Result<()> {
+    interruptible(&cx.session.connection.cancel, |comparisons| {
+        order.sort_by(|&a, &b| {
+            let (a, b) = (keys.get(a), keys.get(b));
+            comparisons.compared(a.len().min(b.len()));
+            a.cmp(b)
+        });
+    })
 }
 
 /// Appends the sort key of the current row to `out`.

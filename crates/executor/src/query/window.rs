@@ -9,7 +9,7 @@ use types::value::ColumnType;
 use types::{Msg, Result, Value};
 
 use super::buffer::{Buffer, Keys};
-use super::sort::{encode_sort, order_of};
+use super::sort::{encode_sort, order_of, sort_by_keys};
 use super::{Flow, Receive, Rows, run as run_node};
 use crate::Cx;
 use crate::arithmetic::soften;
@@ -99,12 +99,8 @@ impl Input {
             charge.add_row(values.iter())?;
             arguments.push(values);
         }
-        let mut order = order_of(&sorts);
-        let mut pace = Pace::new();
-        order.sort_by(|&a, &b| {
-            pace.tick();
-            partitions.get(a).cmp(partitions.get(b))
-        });
+        let mut order = order_of(&sorts, cx)?;
+        sort_by_keys(&mut order, &partitions, cx)?;
         Ok(Self { order, partitions, sorts, arguments, _charge: charge })
     }
 

@@ -7,6 +7,7 @@ use types::Result;
 use types::xml::{Builder, Document, NodeId, NodeKind, ROOT};
 
 use plan::long::Growing;
+use plan::sort::interruptible;
 use plan::stop::cancelled;
 use sos::park::Cancel;
 use sos::sched::Pace;
@@ -150,7 +151,7 @@ impl<'q> Evaluation<'q> {
             }
             Expr::Compare(op, pair) => {
                 let (left, right) = (self.eval(&pair.0, focus)?, self.eval(&pair.1, focus)?);
-                compare(*op, &left, &right)
+                compare(*op, &left, &right, self.cancel)?
             }
             Expr::Arithmetic(op, pair) => {
                 let (left, right) = (self.eval(&pair.0, focus)?, self.eval(&pair.1, focus)?);
@@ -164,7 +165,7 @@ impl<'q> Evaluation<'q> {
             Expr::Union(pair) => {
                 let mut all = self.eval(&pair.0, focus)?;
                 all.extend(self.eval(&pair.1, focus)?);
-                in_order(all)
+                in_order(all, self.cancel)?
             }
             Expr::Path(start, steps) => self.path(start, steps, focus)?,
             Expr::Filter(inner, predicates) => {
@@ -211,10 +212,12 @@ impl<'q> Evaluation<'q> {
                 _ => Vec::new(),
             })
             .collect();
-        rows.sort_by(|(a, _): &(Vec<Item>, _), (b, _)| {
-            self.pace.tick();
-            order_keys(a, b, &descending)
-        });
+        interruptible(self.cancel, |comparisons| {
+            rows.sort_by(|(a, _): &(Vec<Item>, _), (b, _)| {
+                comparisons.compared(a.len() * size_of::<Item>());
+                order_keys(a, b, &descending)
+            });
+        })?;
         Ok(rows.into_iter().flat_map(|(_, items)| items).collect())
     }
 
@@ -319,7 +322,7 @@ impl<'q> Evaluation<'q> {
             found.extend(self.eval(expr, &focus)?);
         }
         Ok(if found.iter().all(|item| matches!(item, Item::Node(..))) {
-            in_order(found)
+            in_order(found, self.cancel)?
         } else {
             found
         })
@@ -345,7 +348,7 @@ impl<'q> Evaluation<'q> {
             self.memory.take(nodes.len() * size_of::<Item>())?;
             found.extend(self.filter(nodes, predicates)?);
         }
-        Ok(if items.len() > 1 { in_order(found) } else { found })
+        if items.len() > 1 { in_order(found, self.cancel) } else { Ok(found) }
     }
 
     fn filter(&mut self, mut items: Sequence, predicates: &'q [Expr]) -> Result<Sequence> {
@@ -534,18 +537,19 @@ fn passes(document: &Document, node: NodeId, axis: Axis, test: &Test) -> bool {
 }
 
 /// Sorts nodes into document order, and removes duplicates.
-fn in_order(mut items: Sequence) -> Sequence {
+fn in_order(mut items: Sequence, cancel: &Cancel) -> Result<Sequence> {
     let key = |item: &Item| match item {
         Item::Node(document, node) => (Arc::as_ptr(document).addr(), *node),
         _ => (0, 0),
     };
-    let mut pace = Pace::new();
-    items.sort_by_key(|item| {
-        pace.tick();
-        key(item)
-    });
+    interruptible(cancel, |comparisons| {
+        items.sort_by(|a, b| {
+            comparisons.compared(0);
+            key(a).cmp(&key(b))
+        });
+    })?;
     items.dedup_by(|a, b| same_node(a, b));
-    items
+    Ok(items)
 }
 
 fn order_keys(left: &[Item], right: &[Item], descending: &[bool]) -> Ordering {
@@ -588,7 +592,7 @@ fn order_values(left: &Item, right: &Item) -> Option<Ordering> {
 }
 
 /// Returns whether any pair of items satisfies a comparison.
-fn compare(op: Comparison, left: &Sequence, right: &Sequence) -> Sequence {
+fn compare(op: Comparison, left: &Sequence, right: &Sequence, cancel: &Cancel) -> Result<Sequence> {
     let node_order = |wanted: &dyn Fn(&Item, &Item) -> bool| match (left.first(), right.first()) {
         (Some(a), Some(b)) => vec![Item::Bool(wanted(a, b))],
         _ => Vec::new(),
@@ -598,9 +602,9 @@ fn compare(op: Comparison, left: &Sequence, right: &Sequence) -> Sequence {
         _ => (0, 0),
     };
     match op {
-        Comparison::Is => return node_order(&same_node),
-        Comparison::Precedes => return node_order(&|a, b| place(a) < place(b)),
-        Comparison::Follows => return node_order(&|a, b| place(a) > place(b)),
+        Comparison::Is => return Ok(node_order(&same_node)),
+        Comparison::Precedes => return Ok(node_order(&|a, b| place(a) < place(b))),
+        Comparison::Follows => return Ok(node_order(&|a, b| place(a) > place(b))),
         _ => {}
     }
     let holds = |order: Ordering| match op {
@@ -613,22 +617,29 @@ fn compare(op: Comparison, left: &Sequence, right: &Sequence) -> Sequence {
         Comparison::Is | Comparison::Precedes | Comparison::Follows => false,
     };
     let right: Vec<Item> = right.iter().map(Item::atomized).collect();
-    if let Some(any) = compare_texts(op, left, &right) {
-        return vec![Item::Bool(any)];
+    if let Some(any) = compare_texts(op, left, &right, cancel)? {
+        return Ok(vec![Item::Bool(any)]);
     }
     let mut pace = Pace::new();
     let any = left.iter().map(Item::atomized).any(|a| {
-        right.iter().any(|b| {
-            pace.tick();
-            order_values(&a, b).is_some_and(holds)
-        })
+        // The pairs may be many; what is found once the statement is cancelled is not used.
+        cancel.is_set()
+            || right.iter().any(|b| {
+                pace.tick();
+                order_values(&a, b).is_some_and(holds)
+            })
     });
-    vec![Item::Bool(any)]
+    if cancel.is_set() { Err(cancelled()) } else { Ok(vec![Item::Bool(any)]) }
 }
 
 /// Compares many texts with many in the time of a sort; `None` if there are few, or if some are not
 /// compared as text. A comparison of each pair would take the product of both lengths.
-fn compare_texts(op: Comparison, left: &Sequence, right: &[Item]) -> Option<bool> {
+fn compare_texts(
+    op: Comparison,
+    left: &Sequence,
+    right: &[Item],
+    cancel: &Cancel,
+) -> Result<Option<bool>> {
     const FEW: usize = 8;
     let is_text = |item: &Item| match item {
         Item::Text(_) | Item::Untyped(_) | Item::Base64(_) | Item::Hex(_) | Item::Node(..) => true,
@@ -636,16 +647,17 @@ fn compare_texts(op: Comparison, left: &Sequence, right: &[Item]) -> Option<bool
     };
     let is_long = left.len() > FEW && right.len() > FEW;
     if !is_long || !left.iter().all(is_text) || !right.iter().all(is_text) {
-        return None;
+        return Ok(None);
     }
     let mut right: Vec<String> = right.iter().map(Item::text).collect();
-    let mut pace = Pace::new();
-    right.sort_unstable_by(|a, b| {
-        pace.tick();
-        a.cmp(b)
-    });
-    let (least, greatest) = (right.first()?, right.last()?);
-    Some(left.iter().map(Item::text).any(|text| match op {
+    interruptible(cancel, |comparisons| {
+        right.sort_unstable_by(|a, b| {
+            comparisons.compared(a.len().min(b.len()));
+            a.cmp(b)
+        });
+    })?;
+    let (Some(least), Some(greatest)) = (right.first(), right.last()) else { return Ok(None) };
+    Ok(Some(left.iter().map(Item::text).any(|text| match op {
         Comparison::Equal => right.binary_search(&text).is_ok(),
         Comparison::NotEqual => text != *least || text != *greatest,
         Comparison::Less => text < *greatest,
@@ -653,7 +665,7 @@ fn compare_texts(op: Comparison, left: &Sequence, right: &[Item]) -> Option<bool
         Comparison::Greater => text > *least,
         Comparison::GreaterOrEqual => text >= *least,
         Comparison::Is | Comparison::Precedes | Comparison::Follows => false,
-    }))
+    })))
 }
 
 /// Computes an arithmetic operator; empty if an operand is empty or not numeric.

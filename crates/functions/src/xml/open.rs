@@ -20,6 +20,7 @@ use crate::{Collating, TableFunction, made};
 use plan::expr::Expr;
 use plan::function::Context;
 use plan::long::Growing;
+use plan::sort::interruptible;
 use plan::stop::is_about_resources;
 use sos::park::Cancel;
 use sos::sched::Pace;
@@ -320,10 +321,12 @@ fn edge_rows(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> 
         }
         done = done.max(document.end(node));
     }
-    rows.sort_by_key(|row| {
-        pace.tick();
-        whole(row, 0)
-    });
+    interruptible(cx.cancel(), |comparisons| {
+        rows.sort_by(|a, b| {
+            comparisons.compared(0);
+            whole(a, 0).cmp(&whole(b, 0))
+        });
+    })?;
     Ok(rows)
 }
 

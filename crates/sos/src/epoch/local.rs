@@ -1,24 +1,23 @@
 //! The calling thread's part in the process's domain: its pins, and the bag of what it has retired.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::marker::PhantomData;
 
+use super::bag::Bag;
 use super::domain::{Domain, Epoch, Slot};
 use crate::lock::{Proven, SpinClass, SpinLock};
 use crate::sync::{Arc, AtomicUsize, Ordering};
 
 /// Retired items after which a thread tries to free some.
 const BAG_ITEMS_MAX: usize = if cfg!(test) { 4 } else { 64 };
-/// Items that a bag, and the orphans, have room for at most when there are few.
-const ROOM_KEPT: usize = 1_024;
 /// Retired bytes after which a thread tries to free some.
 const BAG_BYTES_MAX: usize = 1 << 20;
 
 static DOMAIN: Domain<Proven> = Domain::new();
 /// Retired items of threads that have ended or wait.
-static ORPHANS: SpinLock<Vec<Retired>> = SpinLock::new(SpinClass::SosEpoch, Vec::new());
-/// The length of `ORPHANS`, so that a thread takes the lock only if there is an item.
+static ORPHANS: SpinLock<Bag<Retired>> = SpinLock::new(SpinClass::SosEpoch, Bag::new());
+/// How many of them there are, so that a thread takes the lock only if there is one. Those that a thread looks
+/// at without the lock count.
 static ORPHAN_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// An unlinked item, and how to free it.
@@ -38,7 +37,7 @@ struct Local {
     depth: Cell<u32>,
     /// Whether one of the pins is the worker's own.
     serving: Cell<bool>,
-    bag: RefCell<VecDeque<Retired>>,
+    bag: RefCell<Bag<Retired>>,
     bag_bytes: Cell<usize>,
     /// The sizes of the bag at which to try again: an attempt that frees nothing, because a thread
     /// holds a pin for long, must not be repeated with every request.
@@ -52,7 +51,7 @@ impl Local {
             slot: DOMAIN.join(),
             depth: Cell::new(0),
             serving: Cell::new(false),
-            bag: RefCell::new(VecDeque::new()),
+            bag: RefCell::new(Bag::new()),
             bag_bytes: Cell::new(0),
             items_due: Cell::new(BAG_ITEMS_MAX),
             bytes_due: Cell::new(BAG_BYTES_MAX),
@@ -93,56 +92,52 @@ impl Local {
     /// Frees the items that can be freed; the thread must hold no pointer but may be online.
     #[cold]
     fn collect(&self) {
-        let mut due = self.take_due();
+        DOMAIN.quiescent(&self.slot);
         // Others may have moved the epoch far enough; each move costs every thread a cache miss.
-        if due.is_empty() && DOMAIN.advance() {
+        if !self.free_due() && DOMAIN.advance() {
             DOMAIN.quiescent(&self.slot);
-            due = self.take_due();
+            self.free_due();
         }
-        adopt_orphans(&mut due);
-        // Destructors may pin and retire: the bag is no longer borrowed.
-        for item in due {
-            // SAFETY: `retire` promised that `drop` may be called with `pointer` once no thread can
-            // see it, and the epoch proves that none can.
-            unsafe { (item.drop)(item.pointer) };
-        }
+        free_orphans();
+        self.items_due.set(self.bag.borrow().len() + BAG_ITEMS_MAX);
+        self.bytes_due.set(self.bag_bytes.get() + BAG_BYTES_MAX);
     }
 
-    fn take_due(&self) -> Vec<Retired> {
-        DOMAIN.quiescent(&self.slot);
-        let mut bag = self.bag.borrow_mut();
-        let mut due = Vec::new();
-        while bag.front().is_some_and(|item| DOMAIN.is_free(item.tag)) {
-            due.extend(bag.pop_front());
+    /// Frees what can be freed of the bag, item by item: a list of them would be memory that is taken
+    /// where some is to be given back. Returns whether there was an item.
+    fn free_due(&self) -> bool {
+        let mut is_any = false;
+        loop {
+            // Destructors may pin and retire: the bag is not borrowed while one runs.
+            let due = self.bag.borrow_mut().pop_if(|item| DOMAIN.is_free(item.tag));
+            let Some(item) = due else { return is_any };
+            self.bag_bytes.set(self.bag_bytes.get().saturating_sub(item.bytes));
+            free(item);
+            is_any = true;
         }
-        // The capacity that a burst needed is released with it.
-        if bag.capacity() > ROOM_KEPT && bag.len() <= bag.capacity() / 8 {
-            let room = ROOM_KEPT.max(2 * bag.len());
-            bag.shrink_to(room);
-        }
-        let bytes: usize = due.iter().map(|item| item.bytes).sum();
-        let bytes = self.bag_bytes.get().saturating_sub(bytes);
-        self.bag_bytes.set(bytes);
-        self.items_due.set(bag.len() + BAG_ITEMS_MAX);
-        self.bytes_due.set(bytes + BAG_BYTES_MAX);
-        due
     }
 
     /// Moves the bag to the orphans, for the next thread that collects.
     fn abandon_bag(&self) {
-        let items = self.bag.take();
+        let mut bag = self.bag.borrow_mut();
         self.bag_bytes.set(0);
-        if items.is_empty() {
+        if bag.len() == 0 {
             return;
         }
         let mut orphans = ORPHANS.lock();
-        orphans.extend(items);
-        ORPHAN_COUNT.store(orphans.len(), Ordering::Relaxed);
+        ORPHAN_COUNT.fetch_add(bag.len(), Ordering::Relaxed);
+        orphans.append(&mut bag);
     }
 }
 
-/// Moves the orphans that can be freed to `due`.
-fn adopt_orphans(due: &mut Vec<Retired>) {
+fn free(item: Retired) {
+    // SAFETY: `retire` promised that `drop` may be called with `pointer` once no thread can see it, and
+    // the epoch proves that none can.
+    unsafe { (item.drop)(item.pointer) };
+}
+
+/// Frees the orphans that can be freed.
+fn free_orphans() {
     // Relaxed: a stale count only delays freeing.
     if ORPHAN_COUNT.load(Ordering::Relaxed) == 0 {
         return;
@@ -150,12 +145,22 @@ fn adopt_orphans(due: &mut Vec<Retired>) {
     let Some(mut orphans) = ORPHANS.try_lock() else {
         return;
     };
-    due.extend(orphans.extract_if(.., |item| DOMAIN.is_free(item.tag)));
-    if orphans.capacity() > ROOM_KEPT && orphans.len() <= orphans.capacity() / 8 {
-        let room = ROOM_KEPT.max(2 * orphans.len());
-        orphans.shrink_to(room);
+    let mut looked_at = std::mem::replace(&mut *orphans, Bag::new());
+    drop(orphans);
+    // They are those of several threads, and so not in the order of their epochs.
+    let (mut left, mut freed) = (Bag::new(), 0);
+    while let Some(item) = looked_at.pop_if(|_| true) {
+        if DOMAIN.is_free(item.tag) {
+            free(item);
+            freed += 1;
+        } else {
+            left.push(item);
+        }
     }
-    ORPHAN_COUNT.store(orphans.len(), Ordering::Relaxed);
+    if left.len() > 0 {
+        ORPHANS.lock().append(&mut left);
+    }
+    ORPHAN_COUNT.fetch_sub(freed, Ordering::Relaxed);
 }
 
 impl Drop for Local {
@@ -204,7 +209,7 @@ impl Drop for Pin {
 pub unsafe fn retire(_pin: &Pin, pointer: *mut (), drop: unsafe fn(*mut ()), bytes: usize) {
     LOCAL.with(|local| {
         let tag = DOMAIN.tag(&local.slot);
-        local.bag.borrow_mut().push_back(Retired { tag, bytes, pointer, drop });
+        local.bag.borrow_mut().push(Retired { tag, bytes, pointer, drop });
         local.bag_bytes.set(local.bag_bytes.get() + bytes);
     });
 }

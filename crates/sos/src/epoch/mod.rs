@@ -10,6 +10,8 @@
 //! The domain of all threads is one per process, like the allocator it serves: an epoch that moves
 //! more slowly because of a neighbour only delays freeing.
 
+#[cfg(not(any(loom, shuttle)))]
+mod bag;
 mod board;
 mod domain;
 #[cfg(not(any(loom, shuttle)))]

@@ -20,13 +20,17 @@
 //!
 //! The holds are in ordered maps, which grow and shrink by nodes of eleven entries: a table that
 //! doubles would keep all others spinning while a million holds are copied, and would take its
-//! memory at once. What is done under the lock is bounded by the depth of a tree; only a request
-//! that conflicts with holds of the kind that another transaction has looks at those it meets.
+//! memory at once. What is done under the lock is bounded by the depth of a tree, however many rows
+//! and transactions there are; only a request for a range, where another transaction has holds of a
+//! kind that conflicts, looks at the ranges that it meets.
 //!
 //! This folder does not know transactions, isolation levels or waiting: `transaction/row_locks.rs`
 //! takes the holds. Start with [`LockBook`]; `range.rs` finds the key ranges that contain a key,
-//! `users.rs` counts what each transaction holds.
+//! `holders.rs` has the holds on one thing, `users.rs` counts what each transaction holds, `queue.rs`
+//! has the writers that wait.
 
+mod holders;
+mod queue;
 mod range;
 mod show;
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -38,10 +42,10 @@ use std::collections::btree_map::Entry;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use crate::index::{Index, with_buffer};
 use crate::primitives::{SpinClass, SpinLock, booked};
+use crate::row_lock::holders::Holders;
+use crate::row_lock::queue::{Queue, Queued};
 use crate::row_lock::range::Ranges;
 use crate::row_lock::users::{User, Users};
 use crate::spec::{Bounds, IndexId, RowId, RowImage};
@@ -73,10 +77,14 @@ impl Hold {
         }
     }
 
-    /// Returns whether two transactions may hold the same thing in these modes.
-    const fn goes_with(self, other: Self) -> bool {
-        matches!((self, other), (Self::Shared, Self::Shared | Self::Update))
-            || matches!((self, other), (Self::Update, Self::Shared))
+    /// Returns the weakest mode in which no other transaction may hold the same thing; nor may it in
+    /// a stronger one.
+    const fn minds(self) -> Self {
+        match self {
+            Self::Shared => Self::Exclusive,
+            Self::Update => Self::Update,
+            Self::Exclusive => Self::Shared,
+        }
     }
 }
 
@@ -88,12 +96,12 @@ pub(crate) enum Place {
     Table,
 }
 
-/// A hold of one transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A hold of one transaction. Holds are in the order of their modes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Held {
+    pub(crate) hold: Hold,
     /// The state of the transaction, which removes the hold before it releases the state.
     pub(crate) state: *const TxState,
-    pub(crate) hold: Hold,
 }
 
 impl Held {
@@ -115,13 +123,6 @@ pub(crate) struct Change<'a> {
     pub(crate) minds: Hold,
 }
 
-/// A writer that waits for a hold. New readers wait behind it.
-struct Queued {
-    state: *const TxState,
-    row: Option<RowId>,
-    keys: Vec<(IndexId, Box<[u8]>)>,
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
     #[default]
@@ -133,11 +134,8 @@ enum Stage {
 /// Checks by writers after which a book that no transaction uses is closed.
 const IDLE_LOOKS_MAX: u32 = if cfg!(test) { 4 } else { 1024 };
 
-/// The holds on one thing.
-type Holders = SmallVec<[Held; 1]>;
-
-/// What is done with each hold that is met; [`ControlFlow::Break`] ends the search.
-type Each<'a> = &'a mut dyn FnMut(&Held) -> ControlFlow<()>;
+/// What is done with the holds on each thing that is met; [`ControlFlow::Break`] ends the search.
+type Each<'a> = &'a mut dyn FnMut(&Holders) -> ControlFlow<()>;
 
 /// Holds that are removed while the lock is held.
 const REMOVED_AT_ONCE: usize = if cfg!(test) { 2 } else { 64 };
@@ -151,7 +149,8 @@ struct Book {
     rows: BTreeMap<RowId, Holders>,
     ranges: Ranges,
     whole: Holders,
-    queued: Vec<Queued>,
+    /// The writers that wait for a hold. New readers wait behind them.
+    queue: Queue,
 }
 
 // SAFETY: the pointers are to states whose owners remove them before they release the states.
@@ -180,34 +179,26 @@ pub(crate) enum Asked {
 }
 
 impl Book {
-    /// Calls `each` with the holds on a row or range, and on the whole table.
-    fn holds_on(&self, place: &Place, each: Each<'_>) -> ControlFlow<()> {
-        self.whole.iter().try_for_each(&mut *each)?;
-        match place {
-            Place::Row(row) => self.rows.get(row).into_iter().flatten().try_for_each(each),
-            Place::Range(range) => self.ranges.overlapping(range.index, range.bounds(), each),
-            Place::Table => ControlFlow::Continue(()),
-        }
-    }
-
     /// Finds another transaction whose hold conflicts with one in this mode.
     fn in_conflict(&self, place: &Place, (user, mine): (User, Held)) -> Option<*const TxState> {
-        let minds = |hold: Hold| !hold.goes_with(mine.hold);
-        if !self.users.others_have(Some(user), minds) {
+        let weakest = mine.hold.minds();
+        if !self.users.others_have(Some(user), weakest) {
             return None;
         }
-        if matches!(place, Place::Table) {
-            return self.users.find_other(user, minds, is_live);
+        let find = |holders: &Holders| holders.find_other(mine.state, weakest, is_live);
+        let in_range = |range: &KeyRange| {
+            let mut other = None;
+            let _ = self.ranges.overlapping(range.index, range.bounds(), &mut |holders| {
+                other = find(holders);
+                break_if(other.is_some())
+            });
+            other
+        };
+        match place {
+            Place::Table => self.users.find_other(mine.state, weakest, is_live),
+            Place::Row(row) => find(&self.whole).or_else(|| self.rows.get(row).and_then(find)),
+            Place::Range(range) => find(&self.whole).or_else(|| in_range(range)),
         }
-        let mut other = None;
-        let _ = self.holds_on(place, &mut |held| {
-            if !held.is_of(mine.state) && minds(held.hold) && is_live(held.state) {
-                other = Some(held.state);
-                return ControlFlow::Break(());
-            }
-            ControlFlow::Continue(())
-        });
-        other
     }
 
     fn ask(&mut self, place: &Place, mine: Held, is_first: bool) -> Asked {
@@ -219,7 +210,7 @@ impl Book {
             return Asked::Had;
         }
         let other = self.in_conflict(place, (user, mine));
-        if let Some(state) = other.or_else(|| first_in(&self.queued, place, mine, is_first)) {
+        if let Some(state) = other.or_else(|| first_in(&self.queue, place, mine, is_first)) {
             return behind(state, place, mine);
         }
         booked(|| match place {
@@ -234,28 +225,27 @@ impl Book {
     /// As [`Self::ask`], for a row, which is looked up once.
     fn ask_row(&mut self, row: RowId, (user, mine): (User, Held), is_first: bool) -> Asked {
         let entry = self.rows.entry(row);
-        let there: &[Held] = match &entry {
+        let there = match &entry {
             Entry::Occupied(entry) => entry.get(),
-            Entry::Vacant(_) => &[],
+            Entry::Vacant(_) => &Holders::Nothing,
         };
-        let mut all = self.whole.iter().chain(there);
-        if all.clone().any(|held| held.is_of(mine.state) && held.hold >= mine.hold) {
+        let both = [&self.whole, there];
+        if both.iter().any(|holders| holders.covers(mine.state, mine.hold)) {
             return Asked::Had;
         }
-        let minds = |hold: Hold| !hold.goes_with(mine.hold);
+        let weakest = mine.hold.minds();
         let mut other = None;
-        if self.users.others_have(Some(user), minds) {
-            let is_other =
-                |held: &&Held| !held.is_of(mine.state) && minds(held.hold) && is_live(held.state);
-            other = all.find(is_other).map(|held| held.state);
+        if self.users.others_have(Some(user), weakest) {
+            other =
+                both.iter().find_map(|holders| holders.find_other(mine.state, weakest, is_live));
         }
         let place = Place::Row(row);
-        if let Some(state) = other.or_else(|| first_in(&self.queued, &place, mine, is_first)) {
+        if let Some(state) = other.or_else(|| first_in(&self.queue, &place, mine, is_first)) {
             return behind(state, &place, mine);
         }
         booked(|| match entry {
             Entry::Vacant(entry) => {
-                entry.insert(Holders::from_buf([mine]));
+                entry.insert(Holders::One(mine));
             }
             Entry::Occupied(mut entry) => entry.get_mut().push(mine),
         });
@@ -264,44 +254,36 @@ impl Book {
     }
 
     fn has(&self, place: &Place, mine: Held) -> bool {
-        let covers = |held: &Held| held.is_of(mine.state) && held.hold >= mine.hold;
-        self.whole.iter().any(covers)
+        let covers = |holders: &Holders| holders.covers(mine.state, mine.hold);
+        covers(&self.whole)
             || match place {
-                Place::Row(row) => self.rows.get(row).into_iter().flatten().any(covers),
-                Place::Range(range) => self.ranges.at(range).iter().any(covers),
+                Place::Row(row) => self.rows.get(row).is_some_and(covers),
+                Place::Range(range) => self.ranges.at(range).is_some_and(covers),
                 Place::Table => false,
             }
     }
 
-    /// Removes the holds on a place that `is_removed`.
-    fn remove(&mut self, place: &Place, is_removed: impl Fn(&Held) -> bool) {
+    /// Removes the holds of a transaction on a place that are in one of these modes.
+    fn remove(&mut self, place: &Place, state: *const TxState, modes: &[Hold]) {
         let users = &mut self.users;
-        let retain = |users: &mut Users, holders: &mut Holders| {
-            holders.retain(|held| {
-                let removed = is_removed(held);
-                if removed {
-                    users.remove(*held);
+        let mut remove = |holders: &mut Holders| {
+            for hold in modes {
+                let held = Held { state, hold: *hold };
+                if holders.remove(held) {
+                    users.remove(held);
                 }
-                !removed
-            });
+            }
         };
         match place {
             Place::Row(row) => {
                 let Entry::Occupied(mut entry) = self.rows.entry(*row) else { return };
-                // Most often there is one hold, and it goes.
-                match entry.get().as_slice() {
-                    [only] if is_removed(only) => users.remove(*only),
-                    _ => {
-                        retain(users, entry.get_mut());
-                        if !entry.get().is_empty() {
-                            return;
-                        }
-                    }
+                remove(entry.get_mut());
+                if entry.get().is_empty() {
+                    entry.remove();
                 }
-                entry.remove();
             }
-            Place::Range(range) => self.ranges.change(range, |holders| retain(users, holders)),
-            Place::Table => retain(users, &mut self.whole),
+            Place::Range(range) => self.ranges.change(range, remove),
+            Place::Table => remove(&mut self.whole),
         }
     }
 
@@ -312,41 +294,33 @@ impl Book {
         indexes: &[Arc<Index>],
         change: Change<'_>,
     ) -> Option<*const TxState> {
-        if !self.users.others_have(self.users.find(me), |hold| hold >= change.minds) {
+        if !self.users.others_have(self.users.find(me), change.minds) {
             return None;
         }
-        let mut found: Option<*const TxState> = None;
-        let mut mind = |held: &Held| {
-            if held.hold >= change.minds && !held.is_of(me) && is_live(held.state) {
-                found = Some(held.state);
-                return ControlFlow::Break(());
-            }
-            ControlFlow::Continue(())
-        };
+        let find = |holders: &Holders| holders.find_other(me, change.minds, is_live);
         let row = change.row.and_then(|row| self.rows.get(&row));
-        let mut holds = self.whole.iter().chain(row.into_iter().flatten());
-        if holds.try_for_each(&mut mind).is_continue() && !self.ranges.is_empty() {
-            let mut has_ended = false;
+        let mut found = find(&self.whole).or_else(|| row.and_then(find));
+        if found.is_none() && !self.ranges.is_empty() {
             each_key(indexes, change, &mut |index, key| {
-                let bounds = Bounds::prefix(key);
-                has_ended =
-                    has_ended || self.ranges.overlapping(index, bounds, &mut mind).is_break();
+                if found.is_none() {
+                    let _ = self.ranges.overlapping(index, Bounds::prefix(key), &mut |holders| {
+                        found = find(holders);
+                        break_if(found.is_some())
+                    });
+                }
             });
         }
         found
     }
 }
 
+const fn break_if(is_over: bool) -> ControlFlow<()> {
+    if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
 /// Finds a writer that waits at a place, and so comes before a transaction that holds nothing yet.
-fn first_in(
-    queued: &[Queued],
-    place: &Place,
-    mine: Held,
-    is_first: bool,
-) -> Option<*const TxState> {
-    let mut others = queued.iter().filter(|queued| !std::ptr::eq(queued.state, mine.state));
-    let waits = is_first.then(|| others.find(|queued| queued.is_at(place)));
-    waits.flatten().map(|queued| queued.state)
+fn first_in(queue: &Queue, place: &Place, mine: Held, is_first: bool) -> Option<*const TxState> {
+    if is_first { queue.find_other(place, mine.state) } else { None }
 }
 
 fn behind(state: *const TxState, place: &Place, mine: Held) -> Asked {
@@ -391,19 +365,6 @@ fn each_key(indexes: &[Arc<Index>], change: Change<'_>, each: &mut dyn FnMut(Ind
                     each(index.id, key);
                 }
             });
-        }
-    }
-}
-
-impl Queued {
-    fn is_at(&self, place: &Place) -> bool {
-        match place {
-            Place::Row(row) => self.row == Some(*row),
-            Place::Range(range) => self
-                .keys
-                .iter()
-                .any(|(index, key)| *index == range.index && range.bounds().contains(key)),
-            Place::Table => true,
         }
     }
 }
@@ -458,7 +419,7 @@ impl LockBook {
     /// Removes one hold, and leaves those that the transaction has there in other modes.
     pub(crate) fn withdraw(&self, place: &Place, mine: Held) {
         if let Some(book) = self.book.lock().as_mut() {
-            book.remove(place, |held| *held == mine);
+            book.remove(place, mine.state, &[mine.hold]);
         }
     }
 
@@ -467,7 +428,7 @@ impl LockBook {
     pub(crate) fn remove_all(&self, places: &[Place], state: *const TxState) {
         for places in places.chunks(REMOVED_AT_ONCE) {
             if let Some(book) = self.book.lock().as_mut() {
-                places.iter().for_each(|place| book.remove(place, |held| held.is_of(state)));
+                places.iter().for_each(|place| book.remove(place, state, &Hold::ALL));
             }
         }
     }
@@ -479,7 +440,7 @@ impl LockBook {
             return false;
         }
         if let Some(book) = self.book.lock().as_mut() {
-            places.iter().for_each(|place| book.remove(place, |held| held.is_of(state)));
+            places.iter().for_each(|place| book.remove(place, state, &Hold::ALL));
             book.users.leave(state);
         }
         true
@@ -492,7 +453,7 @@ impl LockBook {
         if !book.users.take_only(state) {
             return None;
         }
-        book.whole.clear();
+        book.whole = Holders::Nothing;
         let (rows, ranges) = (std::mem::take(&mut book.rows), std::mem::take(&mut book.ranges));
         Some(Taken { rows, ranges })
     }
@@ -534,14 +495,14 @@ impl LockBook {
         };
         let mut keys = Vec::new();
         each_key(indexes, change, &mut |index, key| keys.push((index, Box::from(key))));
-        booked(|| book.queued.push(Queued { state: me, row: change.row, keys }));
+        booked(|| book.queue.push(me, Queued { row: change.row, keys }));
         // SAFETY: a transaction in the book is alive, and this is under its lock.
         Some(Blocker::of_hold(unsafe { &*state }, wait))
     }
 
     pub(crate) fn unqueue(&self, me: *const TxState) {
         if let Some(book) = self.book.lock().as_mut() {
-            book.queued.retain(|queued| !std::ptr::eq(queued.state, me));
+            book.queue.remove(me);
         }
     }
 }

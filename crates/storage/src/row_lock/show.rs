@@ -2,8 +2,9 @@
 
 use std::ops::Bound;
 
-use crate::row_lock::{Book, Held, Hold, KeyRange, LockBook, Queued};
+use crate::row_lock::{Book, Held, Hold, KeyRange, LockBook};
 use crate::spec::{IndexId, RowId, TableId};
+use crate::version::TxState;
 
 /// A hold, or a writer that waits for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,79 +36,105 @@ pub enum HeldThing {
     Place,
 }
 
-/// Rows or ranges that are listed while the lock is held.
+/// Holds that are listed while the lock is held.
 const LISTED_AT_ONCE: usize = if cfg!(test) { 2 } else { 64 };
 
 impl LockBook {
     /// Appends the holds on the table of this book, and the writers that wait for them. The lock
     /// is released in between: what is entered or removed in between may be left out.
     pub(crate) fn show(&self, table: TableId, rows: &mut Vec<HoldRow>) {
-        self.look(|book| book.show_table(table, rows));
-        let mut last_row = None;
-        while let Some(last) = self.look(|book| book.show_rows(table, last_row, rows)).flatten() {
-            last_row = Some(last);
-            // Not under the lock, where it would move the whole list.
-            rows.reserve(2 * LISTED_AT_ONCE);
-        }
-        let mut last = None;
-        while let Some(next) =
-            self.look(|book| book.show_ranges(table, last.as_ref(), rows)).flatten()
-        {
-            last = Some(next);
-            rows.reserve(2 * LISTED_AT_ONCE);
-        }
+        self.show_in_parts(rows, |book, last, rows| book.show_table(table, last, rows));
+        self.show_in_parts(rows, |book, last, rows| book.show_queue(table, last, rows));
+        self.show_in_parts(rows, |book, last, rows| book.show_rows(table, last, rows));
+        self.show_in_parts(rows, |book, last, rows| book.show_ranges(table, last, rows));
     }
 
-    /// Runs `look` under the lock, which is released when this returns; `None` if the book is closed.
-    fn look<R>(&self, look: impl FnOnce(&Book) -> R) -> Option<R> {
-        self.book.lock().as_deref().map(look)
+    /// Runs `show` under the lock until it returns `None`: it appends some holds behind the last one of
+    /// the time before, and returns the place of the last one now.
+    fn show_in_parts<P>(
+        &self,
+        rows: &mut Vec<HoldRow>,
+        show: impl Fn(&Book, Option<P>, &mut Vec<HoldRow>) -> Option<P>,
+    ) {
+        let mut last = None;
+        loop {
+            // Not under the lock, where it would move the whole list.
+            rows.reserve(LISTED_AT_ONCE);
+            let book = self.book.lock();
+            let Some(book) = book.as_deref() else { return };
+            last = show(book, last, rows);
+            if last.is_none() {
+                return;
+            }
+        }
     }
 }
 
 impl Book {
-    fn show_table(&self, table: TableId, rows: &mut Vec<HoldRow>) {
-        rows.extend(self.whole.iter().map(|held| row_of(table, HeldThing::Table, held)));
-        rows.extend(self.queued.iter().map(|queued| queued.show(table)));
+    fn show_table(
+        &self,
+        table: TableId,
+        last: Option<Held>,
+        rows: &mut Vec<HoldRow>,
+    ) -> Option<Held> {
+        let shown = self.whole.behind(last).take(LISTED_AT_ONCE);
+        shown.inspect(|held| rows.push(row_of(table, HeldThing::Table, held))).last()
     }
 
-    /// Appends the holds on some rows behind `last`, and returns the last of these rows.
+    fn show_queue(
+        &self,
+        table: TableId,
+        last: Option<*const TxState>,
+        rows: &mut Vec<HoldRow>,
+    ) -> Option<*const TxState> {
+        let mut shown = None;
+        for (state, queued) in self.queue.behind(last).take(LISTED_AT_ONCE) {
+            let what = queued.row.map_or(HeldThing::Place, HeldThing::Row);
+            let held = Held { state, hold: Hold::Exclusive };
+            rows.push(HoldRow { is_waiting: true, ..row_of(table, what, &held) });
+            shown = Some(state);
+        }
+        shown
+    }
+
     fn show_rows(
         &self,
         table: TableId,
-        last: Option<RowId>,
+        last: Option<(RowId, Held)>,
         rows: &mut Vec<HoldRow>,
-    ) -> Option<RowId> {
-        let from = last.map_or(Bound::Unbounded, Bound::Excluded);
+    ) -> Option<(RowId, Held)> {
+        let from = last.map_or(Bound::Unbounded, |(row, _)| Bound::Included(row));
+        let holds = self.rows.range((from, Bound::Unbounded)).flat_map(|(row, holders)| {
+            let last = last.filter(|(at, _)| at == row).map(|(_, held)| held);
+            holders.behind(last).map(|held| (*row, held))
+        });
         let mut shown = None;
-        for (row, holders) in self.rows.range((from, Bound::Unbounded)).take(LISTED_AT_ONCE) {
-            rows.extend(holders.iter().map(|held| row_of(table, HeldThing::Row(*row), held)));
-            shown = Some(*row);
+        for (row, held) in holds.take(LISTED_AT_ONCE) {
+            rows.push(row_of(table, HeldThing::Row(row), &held));
+            shown = Some((row, held));
         }
         shown
     }
 
-    /// As [`Self::show_rows`], for ranges.
     fn show_ranges(
         &self,
         table: TableId,
-        last: Option<&KeyRange>,
+        last: Option<(KeyRange, Held)>,
         rows: &mut Vec<HoldRow>,
-    ) -> Option<KeyRange> {
-        let mut shown = None;
-        for (range, holders) in self.ranges.behind(last).take(LISTED_AT_ONCE) {
+    ) -> Option<(KeyRange, Held)> {
+        let first = last.as_ref().map(|(range, _)| range);
+        let (mut shown, mut count) = (None, 0);
+        for (range, holders) in self.ranges.starting_at(first) {
             let what = HeldThing::Range(range.index, number_of(&range));
-            rows.extend(holders.iter().map(|held| row_of(table, what, held)));
-            shown = Some(range);
+            let last = last.as_ref().filter(|(at, _)| *at == range).map(|(_, held)| *held);
+            let holds = holders.behind(last).take(LISTED_AT_ONCE - count);
+            let holds = holds.inspect(|held| rows.push(row_of(table, what, held)));
+            count += holds.inspect(|held| shown = Some(*held)).count();
+            if count == LISTED_AT_ONCE {
+                return shown.map(|held| (range, held));
+            }
         }
-        shown
-    }
-}
-
-impl Queued {
-    fn show(&self, table: TableId) -> HoldRow {
-        let what = self.row.map_or(HeldThing::Place, HeldThing::Row);
-        let held = Held { state: self.state, hold: Hold::Exclusive };
-        HoldRow { is_waiting: true, ..row_of(table, what, &held) }
+        None
     }
 }
 

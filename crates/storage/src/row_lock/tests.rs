@@ -2,12 +2,15 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use crate::row_lock::holders::Holders;
+use crate::row_lock::queue::{Queue, Queued};
+use crate::row_lock::users::Users;
 use crate::row_lock::{Asked, Change, Held, HeldThing, Hold, KeyRange, LockBook, Place};
 use crate::spec::{Bounds, IndexId, RowId, TableId};
 use crate::version::{Pace, TxState};
@@ -36,7 +39,8 @@ unsafe impl GlobalAlloc for Noting {
 #[global_allocator]
 static ALLOCATOR: Noting = Noting;
 
-const TRANSACTIONS: usize = 3;
+/// Some of them are in the array of `Users`, and some in its trees.
+const TRANSACTIONS: usize = 5;
 const INDEXES: [IndexId; 2] = [IndexId(1), IndexId(2)];
 
 #[derive(Clone, Debug)]
@@ -52,7 +56,7 @@ enum Step {
 }
 
 fn key() -> impl Strategy<Value = Vec<u8>> {
-    prop::collection::vec(0_u8..3, 0..3)
+    prop::collection::vec(prop::sample::select(&[0_u8, 1, 2, u8::MAX]), 0..3)
 }
 
 fn bound() -> impl Strategy<Value = Bound<Vec<u8>>> {
@@ -91,6 +95,14 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// SQL Server's table of compatible locks, for S, U and X.
+const fn go_together(one: Hold, other: Hold) -> bool {
+    matches!(
+        (one, other),
+        (Hold::Shared, Hold::Shared | Hold::Update) | (Hold::Update, Hold::Shared)
+    )
+}
+
 fn may_meet(one: &Place, other: &Place) -> bool {
     match (one, other) {
         (Place::Table, _) | (_, Place::Table) => true,
@@ -116,9 +128,9 @@ impl Model {
     }
 
     fn conflicts(&self, who: usize, place: &Place, hold: Hold) -> bool {
-        self.holds
-            .iter()
-            .any(|(other, at, mode)| *other != who && !mode.goes_with(hold) && may_meet(at, place))
+        self.holds.iter().any(|(other, at, mode)| {
+            *other != who && !go_together(*mode, hold) && may_meet(at, place)
+        })
     }
 
     fn is_in_the_way(&self, who: usize, row: RowId, minds: Hold) -> bool {
@@ -212,6 +224,152 @@ proptest! {
     fn book_answers_as_a_list_of_holds(steps in prop::collection::vec(step(), 1..60)) {
         run(steps);
     }
+}
+
+/// Returns the states of `count` transactions.
+fn with_transactions(count: usize) -> Vec<Arc<TxState>> {
+    (0..count).map(|n| TxState::new(u32::try_from(n).expect("few") + 1, Pace::Any)).collect()
+}
+
+/// Runs `work`, and returns the largest block that it took.
+fn largest_block(work: impl FnOnce()) -> usize {
+    LARGEST.set(0);
+    work();
+    LARGEST.get()
+}
+
+/// As [`book_grows_and_shrinks_by_small_parts`], for many transactions that hold the same things. An array of
+/// ten thousand would be moved for each that enters or leaves.
+#[test]
+fn many_transactions_share_things_by_small_parts() {
+    const COUNT: usize = 10_000;
+    let states = with_transactions(COUNT);
+    let book = LockBook::default();
+    let key = Place::Range(KeyRange::new(INDEXES[0], Bounds::prefix(&[1])));
+    let span = range(INDEXES[0], &Bound::Included(vec![1]), &Bound::Excluded(vec![2]));
+    // The table is last: who has locked it needs no other lock.
+    let places = [Place::Row(RowId(1)), key, span, Place::Table];
+    // The first lock of a thread takes memory for its books of time.
+    book.unqueue(std::ptr::null());
+    let mut largest = 0;
+    for state in &states {
+        let mine = Held { state: Arc::as_ptr(state), hold: Hold::Shared };
+        largest = largest.max(largest_block(|| {
+            book.enter(mine.state, || ());
+            for place in &places {
+                assert!(matches!(book.ask(place, mine, true), Asked::Entered));
+            }
+        }));
+    }
+    let change = Change { row: Some(RowId(1)), before: None, after: None, minds: Hold::Shared };
+    for state in &states {
+        // What was found is dropped without the lock.
+        let mut found = None;
+        largest = largest.max(largest_block(|| {
+            found = book.in_the_way(Arc::as_ptr(state), (&[], &|| ()), change);
+        }));
+        assert!(found.is_some());
+    }
+    let mut listed = Vec::new();
+    book.show(TableId(1), &mut listed);
+    assert_eq!(listed.len(), COUNT * (places.len() + 1));
+    for state in &states {
+        largest = largest.max(largest_block(|| {
+            book.unqueue(Arc::as_ptr(state));
+            book.remove_all(&places, Arc::as_ptr(state));
+            book.leave(Arc::as_ptr(state));
+        }));
+    }
+    assert!(largest < 2_048, "{largest} bytes at once were taken under the lock");
+}
+
+/// Who asks for a lock looks at no more holds than it has to: one that conflicts, and its own.
+#[test]
+fn one_writer_is_found_among_many_readers() {
+    let states = with_transactions(1_000);
+    let (mut holders, mut users) = (Holders::default(), Users::default());
+    let me = Arc::as_ptr(&states[7]);
+    for (n, state) in states.iter().map(Arc::as_ptr).enumerate() {
+        users.enter(state);
+        let user = users.find(state).expect("it has entered");
+        let modes = match n {
+            7 => &[Hold::Shared, Hold::Exclusive][..],
+            900 => &[Hold::Exclusive],
+            _ => &[Hold::Shared],
+        };
+        for hold in modes {
+            users.add(user, *hold);
+            holders.push(Held { state, hold: *hold });
+        }
+    }
+    for minds in [Hold::Update, Hold::Exclusive] {
+        let looks = Cell::new(0);
+        let is_wanted = |_: *const TxState| {
+            looks.set(looks.get() + 1);
+            true
+        };
+        let writer = Some(Arc::as_ptr(&states[900]));
+        assert_eq!(holders.find_other(me, minds, is_wanted), writer);
+        assert_eq!(users.find_other(me, minds, is_wanted), writer);
+        assert_eq!(looks.get(), 2);
+        assert!(users.others_have(users.find(me), minds));
+    }
+    let writer = Held { state: Arc::as_ptr(&states[900]), hold: Hold::Exclusive };
+    users.remove(writer);
+    assert!(holders.remove(writer) && !holders.remove(writer));
+    assert_eq!(holders.find_other(me, Hold::Update, |_| true), None);
+    assert_eq!(users.find_other(me, Hold::Update, |_| true), None);
+    assert!(!users.others_have(users.find(me), Hold::Update));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    /// Each place is asked for after each step, and the answer is compared with a look at each writer.
+    #[test]
+    fn queue_answers_as_a_list_of_writers(
+        steps in prop::collection::vec(
+            (0..TRANSACTIONS, prop::option::of(0_u64..4), prop::collection::vec(writer_key(), 0..4)),
+            1..20,
+        ),
+        places in prop::collection::vec(place(), 1..20),
+    ) {
+        let states = with_transactions(TRANSACTIONS);
+        let mut queue = Queue::default();
+        let mut model: BTreeMap<usize, (Option<RowId>, Vec<(IndexId, Box<[u8]>)>)> = BTreeMap::new();
+        for (who, row, keys) in steps {
+            let writer = Arc::as_ptr(&states[who]);
+            if model.remove(&who).is_some() {
+                queue.remove(writer);
+            } else {
+                let row = row.map(RowId);
+                model.insert(who, (row, keys.clone()));
+                queue.push(writer, Queued { row, keys });
+            }
+            for (place, me) in places.iter().zip((0..TRANSACTIONS).cycle()) {
+                let is_at = |row: Option<RowId>, keys: &[(IndexId, Box<[u8]>)]| match place {
+                    Place::Table => true,
+                    Place::Row(id) => row == Some(*id),
+                    Place::Range(range) => keys.iter().any(|(index, key)| {
+                        *index == range.index && range.bounds().contains(key)
+                    }),
+                };
+                let there = model.iter().filter(|(who, (row, keys))| **who != me && is_at(*row, keys));
+                let there: Vec<_> = there.map(|(who, _)| Arc::as_ptr(&states[*who])).collect();
+                match queue.find_other(place, Arc::as_ptr(&states[me])) {
+                    Some(found) => prop_assert!(there.contains(&found), "{place:?}"),
+                    None => prop_assert!(there.is_empty(), "{place:?}"),
+                }
+            }
+            prop_assert_eq!(queue.behind(None).count(), model.len());
+        }
+    }
+}
+
+/// Keys of indexes: of three bytes, among them the largest one.
+fn writer_key() -> impl Strategy<Value = (IndexId, Box<[u8]>)> {
+    let byte = prop::sample::select(&[0_u8, 1, 2, u8::MAX]);
+    (prop::sample::select(&INDEXES), prop::collection::vec(byte, 3))
+        .prop_map(|(index, key)| (index, Box::from(key)))
 }
 
 /// The longest time that others spin is that of the largest piece of work under the lock. It is

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::{Bound, ControlFlow};
 
-use crate::row_lock::{Each, Held, Holders};
+use crate::row_lock::holders::Holders;
+use crate::row_lock::{Each, Held};
 use crate::spec::{Bounds, IndexId};
 
 /// A range of keys of one index.
@@ -125,7 +126,7 @@ impl Points {
             if let Some(holders) = self.by_prefix.get(prefix)
                 && !are_apart(Bounds::prefix(prefix), bounds)
             {
-                holders.iter().try_for_each(&mut *each)?;
+                each(holders)?;
             }
         }
         let from = (Bound::Included(lower), Bound::Unbounded);
@@ -134,7 +135,7 @@ impl Points {
                 break;
             }
             if !are_apart(Bounds::prefix(prefix), bounds) {
-                holders.iter().try_for_each(&mut *each)?;
+                each(holders)?;
             }
         }
         ControlFlow::Continue(())
@@ -168,14 +169,13 @@ impl Ranges {
     }
 
     /// Returns the holds on exactly this range.
-    pub(super) fn at(&self, range: &KeyRange) -> &[Held] {
-        let holders = match range.prefix() {
+    pub(super) fn at(&self, range: &KeyRange) -> Option<&Holders> {
+        match range.prefix() {
             Some(prefix) => {
                 self.points.get(&range.index).and_then(|points| points.by_prefix.get(prefix))
             }
             None => self.spans.get(range),
-        };
-        holders.map_or(&[], |holders| holders)
+        }
     }
 
     /// Returns the holds on all ranges, each of which is freed when it is dropped.
@@ -184,25 +184,24 @@ impl Ranges {
         points.chain(self.spans.into_values())
     }
 
-    /// Returns the ranges behind `last`, or all, with their holds: prefixes first, then spans.
-    pub(super) fn behind<'a>(
+    /// Returns the ranges from `first` on, or all, with their holds: prefixes first, then spans.
+    pub(super) fn starting_at<'a>(
         &'a self,
-        last: Option<&'a KeyRange>,
+        first: Option<&'a KeyRange>,
     ) -> impl Iterator<Item = (KeyRange, &'a Holders)> {
-        let last_prefix = last.and_then(KeyRange::prefix);
-        let is_at_spans = last.is_some() && last_prefix.is_none();
-        let first = last.map_or(IndexId(0), |last| last.index);
-        let points = self.points.range(first..).filter(move |_| !is_at_spans);
+        let first_prefix = first.and_then(KeyRange::prefix);
+        let is_at_spans = first.is_some() && first_prefix.is_none();
+        let first_index = first.map_or(IndexId(0), |first| first.index);
+        let points = self.points.range(first_index..).filter(move |_| !is_at_spans);
         let points = points.flat_map(move |(index, points)| {
-            let is_same = last.is_some_and(|last| last.index == *index);
-            let from = match last_prefix.filter(|_| is_same) {
-                Some(prefix) => Bound::Excluded(prefix),
+            let from = match first_prefix.filter(|_| first_index == *index) {
+                Some(prefix) => Bound::Included(prefix),
                 None => Bound::Unbounded,
             };
             let points = points.by_prefix.range::<[u8], _>((from, Bound::Unbounded));
             points.map(|(prefix, held)| (KeyRange::new(*index, Bounds::prefix(prefix)), held))
         });
-        let from = last.filter(|_| is_at_spans).map_or(Bound::Unbounded, Bound::Excluded);
+        let from = first.filter(|_| is_at_spans).map_or(Bound::Unbounded, Bound::Included);
         let spans = self.spans.range((from, Bound::Unbounded));
         points.chain(spans.map(|(range, held)| (range.clone(), held)))
     }
@@ -226,7 +225,7 @@ impl Ranges {
                 break;
             }
             if !are_apart(range.bounds(), bounds) {
-                holders.iter().try_for_each(&mut *each)?;
+                each(holders)?;
             }
         }
         ControlFlow::Continue(())

@@ -50,7 +50,7 @@ fn ranges_that_are_apart_have_no_key_in_common_and_points_are_found() {
                 "{one:?} {key:?}"
             );
         }
-        ranges.change(&range, |holders| holders.clear());
+        ranges.change(&range, |holders| *holders = Holders::Nothing);
         assert!(ranges.is_empty());
         assert!(ranges.points.values().all(|points| points.lengths.is_empty()));
     }
