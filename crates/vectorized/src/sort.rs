@@ -186,8 +186,6 @@ pub(super) fn encode_row(vector: &Vector, row: usize, part: KeyPart, out: &mut V
 ///
 /// # Errors
 /// An error that stops the statement.
-// Not inlined: a sort's stack would be in the frames of all operators below its own.
-#[inline(never)]
 pub(super) fn order_of(keys: &SortKeys, cx: &Cx<'_>) -> Result<Vec<u32>> {
     let _label = ledger::labelled(Label::Sort);
     // The first bytes of a key beside its number: most comparisons need no more.

@@ -68,8 +68,6 @@ pub(super) fn order_of(keys: &Keys, cx: &Cx<'_>) -> Result<Vec<usize>> {
 ///
 /// # Errors
 /// An error that stops the statement.
-// Not inlined: a sort's stack would be in the frames of all operators below its own.
-#[inline(never)]
 pub fn sort_by_keys(order: &mut [usize], keys: &Keys, cx: &Cx<'_>) -> Result<()> {
     interruptible(&cx.session.connection.cancel, |comparisons| {
         order.sort_by(|&a, &b| {
