@@ -148,11 +148,20 @@ fn order_float(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or(Ordering::Equal)
 }
 
-/// Compares two `sql_variant` values: by family, then within it.
+/// The family of strings: see [`variant_form`].
+pub(crate) const STRINGS: u8 = 3;
+
+/// Compares two `sql_variant` values: by family, then within it, strings by their collations first.
 fn order_variant(a: &Value, a_type: &ColumnType, b: &Value, b_type: &ColumnType) -> Ordering {
     let (a_family, a) = variant_form(a, a_type);
     let (b_family, b) = variant_form(b, b_type);
-    a_family.cmp(&b_family).then_with(|| match (&a, &b) {
+    let by_collation = || match a_family {
+        STRINGS if a_type.collation != b_type.collation => {
+            a_type.collation.rank().cmp(&b_type.collation.rank())
+        }
+        _ => Ordering::Equal,
+    };
+    a_family.cmp(&b_family).then_with(by_collation).then_with(|| match (&a, &b) {
         (Value::Variant(_), _) | (_, Value::Variant(_)) => Ordering::Equal,
         _ => order(&a, &b, a_type.collation),
     })
@@ -168,9 +177,9 @@ pub(crate) fn variant_form(value: &Value, of: &ColumnType) -> (u8, Value) {
         Value::UniqueIdentifier(_) => (1, value.clone()),
         Value::VarBinary(_) => (2, value.clone()),
         Value::VarChar(bytes) => {
-            (3, Value::NVarChar(text::code_page_to_utf16(bytes, of.collation)))
+            (STRINGS, Value::NVarChar(text::code_page_to_utf16(bytes, of.collation)))
         }
-        Value::NVarChar(_) => (3, value.clone()),
+        Value::NVarChar(_) => (STRINGS, value.clone()),
         Value::Bit(v) => exact(i128::from(*v), 0),
         Value::TinyInt(v) => exact(i128::from(*v), 0),
         Value::SmallInt(v) => exact(i128::from(*v), 0),

@@ -205,17 +205,17 @@ impl<'q> Evaluation<'q> {
             Ok(())
         })?;
         self.variables.truncate(outer);
-        let descending: Vec<bool> = clauses
-            .iter()
-            .flat_map(|clause| match clause {
-                Clause::OrderBy(keys) => keys.iter().map(|(_, d)| *d).collect(),
-                _ => Vec::new(),
-            })
-            .collect();
+        let descending = clauses.iter().flat_map(|clause| match clause {
+            Clause::OrderBy(keys) => keys.iter().map(|(_, d)| *d).collect(),
+            _ => Vec::new(),
+        });
+        let values = |key: usize| rows.iter().filter_map(move |(keys, _)| keys.get(key));
+        let by: Vec<(KeyKind, bool)> =
+            descending.enumerate().map(|(key, d)| (KeyKind::of(values(key)), d)).collect();
         interruptible(self.cancel, |comparisons| {
             rows.sort_by(|(a, _): &(Vec<Item>, _), (b, _)| {
                 comparisons.compared(a.len() * size_of::<Item>());
-                order_keys(a, b, &descending)
+                order_keys(a, b, &by)
             });
         })?;
         Ok(rows.into_iter().flat_map(|(_, items)| items).collect())
@@ -552,25 +552,72 @@ fn in_order(mut items: Sequence, cancel: &Cancel) -> Result<Sequence> {
     Ok(items)
 }
 
-fn order_keys(left: &[Item], right: &[Item], descending: &[bool]) -> Ordering {
-    for ((a, b), descending) in left.iter().zip(right).zip(descending) {
-        let order = order_values(a, b).unwrap_or(Ordering::Equal);
-        let order = if *descending { order.reverse() } else { order };
-        if order.is_ne() {
-            return order;
+/// How the values of one key of `order by` are compared: all of them in the same way, since an order of
+/// pairs by their own types is none (text "10" < text "9" < 10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum KeyKind {
+    /// All are whole numbers.
+    Whole,
+    /// One is a number: those that are none come first.
+    Number,
+    /// One is a boolean, and none a number.
+    Bool,
+    Text,
+}
+
+impl KeyKind {
+    fn of<'i>(values: impl Iterator<Item = &'i Item> + Clone) -> Self {
+        let any = |is: fn(&Item) -> bool| values.clone().any(is);
+        if any(|value| matches!(value, Item::Integer(_) | Item::Double(_))) {
+            let is_whole = values.clone().all(|value| whole(value).is_some());
+            if is_whole { Self::Whole } else { Self::Number }
+        } else if any(|value| matches!(value, Item::Bool(_))) {
+            Self::Bool
+        } else {
+            Self::Text
         }
     }
-    Ordering::Equal
+
+    fn compared(self, left: &Item, right: &Item) -> Ordering {
+        let number = |item: &Item| item.number().filter(|number| !number.is_nan());
+        match self {
+            Self::Whole => whole(left).cmp(&whole(right)),
+            Self::Number => {
+                number(left).partial_cmp(&number(right)).expect("there is no NaN among them")
+            }
+            Self::Bool => is_true_key(left).cmp(&is_true_key(right)),
+            Self::Text => left.text().cmp(&right.text()),
+        }
+    }
+}
+
+fn is_true_key(item: &Item) -> bool {
+    match item {
+        Item::Bool(value) => *value,
+        other => matches!(other.text().trim(), "true" | "1"),
+    }
+}
+
+/// Compares the keys of two rows.
+fn order_keys(left: &[Item], right: &[Item], by: &[(KeyKind, bool)]) -> Ordering {
+    let mut each = left.iter().zip(right).zip(by).map(|((a, b), (kind, descending))| {
+        let order = kind.compared(a, b);
+        if *descending { order.reverse() } else { order }
+    });
+    each.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+fn whole(item: &Item) -> Option<i64> {
+    match item {
+        Item::Integer(n) => Some(*n),
+        Item::Untyped(text) => text.trim().parse().ok(),
+        _ => None,
+    }
 }
 
 /// Compares two values: as numbers if one is a number, as booleans if one is a boolean, else as
 /// text.
 fn order_values(left: &Item, right: &Item) -> Option<Ordering> {
-    let whole = |item: &Item| match item {
-        Item::Integer(n) => Some(*n),
-        Item::Untyped(text) => text.trim().parse().ok(),
-        _ => None,
-    };
     match (left, right) {
         (Item::Integer(_), _) | (_, Item::Integer(_)) => {
             if let (Some(a), Some(b)) = (whole(left), whole(right)) {

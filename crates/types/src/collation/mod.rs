@@ -249,6 +249,18 @@ impl Collation {
         }
     }
 
+    /// Returns bytes by whose order strings of different collations compare within `sql_variant`: LCID, version,
+    /// comparison flags, sort id ("sql_variant", Remarks), and those of the wire, which differ for any two collations.
+    pub(crate) fn rank(self) -> [u8; 15] {
+        let mut rank = [0; 15];
+        rank[..4].copy_from_slice(&self.lcid().to_be_bytes());
+        rank[4] = self.version();
+        rank[5..9].copy_from_slice(&self.comparison_style().to_be_bytes());
+        rank[9] = self.sort_id();
+        rank[10..].copy_from_slice(&self.to_wire());
+        rank
+    }
+
     /// Returns the ComparisonStyle of COLLATIONPROPERTY: the NLS flags of the ignored differences.
     pub fn comparison_style(self) -> u32 {
         if self.is_binary() {

@@ -229,6 +229,9 @@ fn push_escaped(bytes: &[u8], out: &mut Vec<u8>) {
 fn push_variant(value: &Value, of: &ColumnType, out: &mut Vec<u8>) {
     let (family, value) = compare::variant_form(value, of);
     out.push(family);
+    if family == compare::STRINGS {
+        out.extend_from_slice(&of.collation.rank());
+    }
     match &value {
         Value::Decimal(v) => push_decimal(v, out),
         _ => push_value(&value, of.collation, out),
