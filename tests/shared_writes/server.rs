@@ -27,6 +27,7 @@ impl Bed {
             keep_schema_only: false,
         });
         let options = Options {
+            start_in_log: false,
             address: [127, 0, 0, 1].into(),
             port: 0,
             admin_port: None,

@@ -16,6 +16,7 @@ pub(super) enum Holders {
     Nothing,
     One(Held),
     /// In the order of the modes. It stays, even for one hold, until there is none.
+    #[expect(clippy::box_collection, reason = "a row lock has one hold most often, and 16 bytes")]
     Several(Box<BTreeSet<Held>>),
 }
 

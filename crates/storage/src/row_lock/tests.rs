@@ -322,6 +322,9 @@ fn one_writer_is_found_among_many_readers() {
     assert!(!users.others_have(users.find(me), Hold::Update));
 }
 
+/// The row and the keys that a writer waits for.
+type Waits = (Option<RowId>, Vec<(IndexId, Box<[u8]>)>);
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     /// Each place is asked for after each step, and the answer is compared with a look at each writer.
@@ -335,7 +338,7 @@ proptest! {
     ) {
         let states = with_transactions(TRANSACTIONS);
         let mut queue = Queue::default();
-        let mut model: BTreeMap<usize, (Option<RowId>, Vec<(IndexId, Box<[u8]>)>)> = BTreeMap::new();
+        let mut model: BTreeMap<usize, Waits> = BTreeMap::new();
         for (who, row, keys) in steps {
             let writer = Arc::as_ptr(&states[who]);
             if model.remove(&who).is_some() {
