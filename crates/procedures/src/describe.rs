@@ -11,7 +11,7 @@ use crate::first_result;
 use crate::first_result::{Browsing, FirstResult};
 use crate::procedure::{SystemProcedure, argument};
 use ::binder::shape_of;
-use ::catalog::ProcedureDef;
+use ::catalog::{DBO_SCHEMA, ProcedureDef};
 use ::executor::Cx;
 use ::plan::sink::{ColumnInfo, Command, Traits};
 use ::session::SessionState;
@@ -102,7 +102,14 @@ fn rows(first: &FirstResult, browsing: Browsing, session: &SessionState) -> Vec<
             None => row[2].clone(),
         };
         row[place::DATABASE] = Value::nvarchar(database);
-        row[place::SCHEMA] = Value::nvarchar(part(1).map_or("dbo", String::as_str));
+        let table_name = part(0).map_or("", String::as_str);
+        let found_in = || {
+            session.catalog.database(database).map_or(DBO_SCHEMA, |found| {
+                let first = session.identity.rights.default_schema(found);
+                found.schema_of_object(None, first, table_name)
+            })
+        };
+        row[place::SCHEMA] = Value::nvarchar(part(1).map_or_else(found_in, String::as_str));
         row[place::TABLE] = part(0).map_or(Value::Null, |part| Value::nvarchar(part));
         row[place::COLUMN] = name;
     }

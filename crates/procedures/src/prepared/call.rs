@@ -96,7 +96,7 @@ fn declaration(
         (Some(of), _) => Ok(quoted(&of.schema, &of.name)),
         (None, TableArgument::Sent(sent)) if !sent.type_name.1.is_empty() => {
             let (schema, name) = &sent.type_name;
-            Ok(quoted(if schema.is_empty() { "dbo" } else { schema }, name))
+            Ok(quoted(schema, name))
         }
         (None, _) => Err(Msg::NotSupported("a table for what is no table-valued parameter").into()),
     }
@@ -105,9 +105,13 @@ fn declaration(
 /// The end of a table-valued parameter's declaration.
 const READONLY: &str = " READONLY";
 
+/// Returns the name of a table type; it is looked up if it has no schema.
 fn quoted(schema: &str, name: &str) -> String {
     let [schema, name] = [schema, name].map(|part| part.replace(']', "]]"));
-    format!("[{schema}].[{name}]{READONLY}")
+    match schema.is_empty() {
+        true => format!("[{name}]{READONLY}"),
+        false => format!("[{schema}].[{name}]{READONLY}"),
+    }
 }
 
 /// Runs the call with these arguments; returns the procedure's status.
