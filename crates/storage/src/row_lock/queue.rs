@@ -30,14 +30,14 @@ pub(super) struct Queued {
 }
 
 impl Queue {
-    /// Adds a writer, which is not there yet.
+    /// Adds a writer. It waits for one change at a time: an earlier one is forgotten.
     pub(super) fn push(&mut self, writer: Writer, queued: Queued) {
+        self.remove(writer);
         self.by_row.extend(queued.row.map(|row| (row, writer)));
         for key in &queued.keys {
             self.by_key.entry(key.clone()).or_default().insert(writer);
         }
-        let other = self.writers.insert(writer, queued);
-        debug_assert!(other.is_none(), "a writer waits for one change at a time");
+        self.writers.insert(writer, queued);
     }
 
     /// Removes a writer, if it is there.
