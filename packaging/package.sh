@@ -3,11 +3,11 @@
 # binary that BINARY names.
 #
 #   stage/   what the package installs: binary, manual, completions, service, licences
-#   .tar.gz  the same without the service, for machines without dpkg
+#   .tar.gz  the same for machines without dpkg; the service's unit is a file to copy
 #   .deb     by dpkg-deb alone; what it depends on is read from the binary
 #
-# QUICK=1 hardly compresses: for tests. OUT names another folder than target/package.
-# Needs dpkg-deb, readelf, gzip and python3. The binary is not stripped: the sampler reads its line tables (0385).
+# QUICK=1 hardly compresses: for tests. OUT names another folder than target/package; what else is in it stays.
+# Needs dpkg-deb, readelf, gzip, python3 and cargo (for the list of licences). The binary is not stripped: the sampler reads its line tables (0385).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,7 +26,7 @@ esac
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 export SOURCE_DATE_EPOCH
 
-rm -rf "$OUT"
+rm -rf "${OUT:?}/stage" "$OUT"/clearway-*.tar.gz "$OUT"/clearway_*.deb
 DOC=$STAGE/usr/share/doc/clearway
 mkdir -p "$STAGE/usr/bin" "$DOC" "$STAGE/usr/share/man/man1" "$STAGE/usr/share/lintian/overrides" \
     "$STAGE/usr/share/bash-completion/completions" "$STAGE/usr/share/zsh/vendor-completions" \
@@ -35,7 +35,7 @@ install -m 755 "$BINARY" "$STAGE/usr/bin/clearway"
 install -m 644 README.md NOTICE docs/install.md docs/container.md docs/durability.md docs/memory.md "$DOC"
 packaging/licences.py > "$DOC/THIRD-PARTY"
 gzip -9n "$DOC/THIRD-PARTY"
-cp "$DOC/THIRD-PARTY.gz" "$OUT"
+cp -f "$DOC/THIRD-PARTY.gz" "$OUT"
 
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
@@ -46,7 +46,7 @@ done
 install -m 644 "$made/clearway.bash" "$STAGE/usr/share/bash-completion/completions/clearway"
 install -m 644 "$made/_clearway" "$STAGE/usr/share/zsh/vendor-completions/_clearway"
 
-# The archive: no service, the licence beside the binary.
+# The archive: nothing is installed by it; the licence is beside the binary.
 ARCHIVE=clearway-$VERSION-$ARCH
 mkdir -p "$OUT/$ARCHIVE"
 cp -r "$STAGE/usr/bin/clearway" README.md LICENSE NOTICE "$DOC/THIRD-PARTY.gz" "$STAGE/usr/share/man" "$OUT/$ARCHIVE"
